@@ -1,0 +1,1 @@
+"""Sound in: decode to a waveform, find the speech, cut it into windows."""

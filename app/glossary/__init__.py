@@ -1,0 +1,1 @@
+"""Terms: what they are, how they compare, where they are kept."""

@@ -1,0 +1,53 @@
+"""What a term is and which of two is the more important. In: text as typed. Out: normalised terms in one total
+order, the same on every machine. Pure; any thread."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Placement(StrEnum):
+    """Where in the prompt a term stands; pinned is the most important."""
+
+    PINNED = "pinned"
+    SEED = "seed"
+    RANKED = "ranked"
+
+
+PLACEMENT_ORDER: dict[Placement, int] = {Placement.PINNED: 0, Placement.SEED: 1, Placement.RANKED: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One glossary entry. `priority`: higher is more important. `language`: ISO code, or None for any.
+    `id`: database identity, the last tie-break; 0 for a term that is in no database."""
+
+    text: str
+    placement: Placement = Placement.RANKED
+    priority: int = 0
+    language: str | None = None
+    sounds_like: tuple[str, ...] = ()
+    note: str = ""
+    active: bool = True
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GlossarySnapshot:
+    """A glossary at one revision, terms in total order (most important first), active ones only.
+
+    `token_budget` and `max_terms` are the glossary's own limits, None for the server's. `stale` is true when the
+    database was away and this is the last one seen.
+    """
+
+    slug: str
+    revision: int
+    language: str | None = None
+    token_budget: int | None = None
+    max_terms: int | None = None
+    terms: tuple[Term, ...] = field(default=())
+    stale: bool = False
+
+
+def order_key(term: Term) -> tuple[int, int, bytes, int]:
+    """Sort key of the total order: placement, priority descending, text by UTF-8 bytes (as COLLATE "C"), id."""
+    return (PLACEMENT_ORDER[term.placement], -term.priority, term.text.encode(), term.id)

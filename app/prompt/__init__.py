@@ -1,0 +1,1 @@
+"""The prompt as a budgeted data structure: count, plan, render."""

@@ -1,0 +1,1 @@
+"""Transcript out: segments on the recording's clock, the receipt, the formats."""
