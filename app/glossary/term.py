@@ -1,7 +1,7 @@
 """What a term is and which of two is the more important. In: text as typed. Out: normalised terms in one total
 order, the same on every machine. Pure; any thread."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -35,7 +35,7 @@ class Term:
 class GlossarySnapshot:
     """A glossary at one revision, terms in total order (most important first), active ones only.
 
-    `token_budget` and `max_terms` are the glossary's own limits, None for the server's. `stale` is true when the
+    `language` is the glossary's own, None for any. `token_budget` and `max_terms` are the glossary's own limits, None for the server's. `stale` is true when the
     database was away and this is the last one seen.
     """
 
@@ -44,8 +44,17 @@ class GlossarySnapshot:
     language: str | None = None
     token_budget: int | None = None
     max_terms: int | None = None
-    terms: tuple[Term, ...] = field(default=())
+    terms: tuple[Term, ...] = ()
     stale: bool = False
+
+    def languages(self) -> tuple[str, ...]:
+        """The languages that have terms of their own, sorted."""
+        return tuple(sorted({term.language for term in self.terms if term.language is not None}))
+
+    def terms_for(self, language: str | None) -> tuple[Term, ...]:
+        """Terms that apply to speech in `language`: those of that language and those of any. With None (language
+        not known yet) only the latter."""
+        return tuple(term for term in self.terms if term.language is None or term.language == language)
 
 
 def order_key(term: Term) -> tuple[int, int, bytes, int]:
