@@ -1,0 +1,1 @@
+"""The HTTP face: requests in, JSON out, every error in one envelope."""
