@@ -17,30 +17,20 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
-    data_dir: Path = Field(
-        Path("data"), description="Folder for the embedded Postgres and uploads in flight."
-    )
-    cache_dir: Path | None = Field(
-        None, description="Folder for assembled models; the user's cache folder if unset."
-    )
+    data_dir: Path = Field(Path("data"), description="Folder for the embedded Postgres and uploads in flight.")
+    cache_dir: Path | None = Field(None, description="Folder for assembled models; the user's cache folder if unset.")
     database_url: SecretStr | None = Field(
         None, description="postgresql://user:password@host/database; unset starts an embedded Postgres."
     )
     database_pool_size: int = Field(5, ge=1, le=100, description="Connections kept open.")
-    database_pool_timeout_seconds: float = Field(
-        5, gt=0, description="Longest wait for a connection, then 503."
-    )
+    database_pool_timeout_seconds: float = Field(5, gt=0, description="Longest wait for a connection, then 503.")
 
     model: str = Field("bundled", description="`bundled` (Whisper base), a local folder, or a hub name.")
     device: Literal["cpu", "cuda"] = Field("cpu", description="Where the model runs.")
     device_index: str = Field("0", pattern=r"^\d+(,\d+)*$", description="GPU numbers, comma-separated.")
     compute_type: str = Field("int8", description="CTranslate2 compute type: int8, float16, float32, ...")
-    engine: Literal["whisper", "scripted"] = Field(
-        "whisper", description="`scripted` answers without a model."
-    )
-    workers: int | None = Field(
-        None, ge=1, le=256, description="Model workers of one thread each; unset: one a core."
-    )
+    engine: Literal["whisper", "scripted"] = Field("whisper", description="`scripted` answers without a model.")
+    workers: int | None = Field(None, ge=1, le=256, description="Model workers of one thread each; unset: one a core.")
     beam_size: int = Field(1, ge=1, le=10, description="1 is greedy.")
     encoder_pad_seconds: float | None = Field(
         None, ge=0, le=30, description="Silence after the speech that the encoder sees; 30 is the reference."
@@ -49,23 +39,15 @@ class Settings(BaseSettings):
         "request", description="Whether windows of different requests may share a batch."
     )
 
-    prompt_budget: int = Field(
-        223, ge=1, le=223, description="Prompt tokens for one window; Whisper reads 223."
-    )
+    prompt_budget: int = Field(223, ge=1, le=223, description="Prompt tokens for one window; Whisper reads 223.")
 
-    max_pending_audio_seconds: float = Field(
-        7200, gt=0, description="Backlog over which requests get 429, seconds."
-    )
+    max_pending_audio_seconds: float = Field(7200, gt=0, description="Backlog over which requests get 429, seconds.")
     max_upload_bytes: int = Field(200 * 1024 * 1024, ge=1, description="Largest upload, bytes.")
     max_audio_seconds: float = Field(7200, gt=0, description="Longest recording, seconds.")
-    drain_seconds: float = Field(
-        20, ge=0, description="Time for admitted requests to finish when stopping, seconds."
-    )
+    drain_seconds: float = Field(20, ge=0, description="Time for admitted requests to finish when stopping, seconds.")
 
     log_format: Literal["console", "json"] = Field("console", description="Shape of the log lines.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least severe level logged."
-    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe level logged.")
 
     @field_validator("database_url", mode="before")
     @classmethod

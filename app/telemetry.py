@@ -37,9 +37,7 @@ class Telemetry:
             buckets=REQUEST_SECONDS_BUCKETS,
             registry=self.registry,
         )
-        build = Gauge(
-            "lexicue_build_info", "Always 1; the labels say what runs.", ["version"], registry=self.registry
-        )
+        build = Gauge("lexicue_build_info", "Always 1; the labels say what runs.", ["version"], registry=self.registry)
         build.labels(version).set(1)
 
 
@@ -102,9 +100,7 @@ def logger(name: str) -> structlog.stdlib.BoundLogger:
     return bound
 
 
-def _add_request_id(
-    _logger: object, _method: str, event: structlog.typing.EventDict
-) -> structlog.typing.EventDict:
+def _add_request_id(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     if request_id := request_id_var.get():
         event["request_id"] = request_id
     return event
