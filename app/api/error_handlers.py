@@ -1,0 +1,88 @@
+"""Every failure as one envelope. In: exceptions from routes and the framework. Out: {"error": {message, type, param,
+code}} with an explicit status; the input is never echoed. Event loop thread."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from app.errors import (
+    InternalError,
+    InvalidRequest,
+    LexicueError,
+    MethodNotAllowed,
+    NotFound,
+    Overloaded,
+    TooLarge,
+    Unprocessable,
+)
+from app.telemetry import logger
+
+log = logger(__name__)
+
+
+def error_response(error: LexicueError) -> JSONResponse:
+    """The one shape in which a failure leaves the service."""
+    body: dict[str, object] = {
+        "message": error.message,
+        "type": error.type,
+        "param": error.param,
+        "code": error.code,
+    }
+    if error.details:
+        body["details"] = error.details
+    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, Overloaded) else None
+    return JSONResponse({"error": body}, status_code=error.status, headers=headers)
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    app.add_exception_handler(LexicueError, _known)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _framework)
+    app.add_exception_handler(Exception, _unknown)
+
+
+async def _known(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, LexicueError)  # noqa: S101 - registered for this class
+    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.warning("request failed", code=error.code, status=error.status)
+    return error_response(error)
+
+
+async def _validation(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class
+    first: Mapping[str, object] = next(iter(error.errors()), {})
+    location = first.get("loc")
+    where = ".".join(str(part) for part in location[1:]) if isinstance(location, tuple | list) else ""
+    missing = first.get("type") == "missing"
+    message = f"`{where}` is missing." if missing else f"`{where}` has the wrong form: {first.get('msg', 'invalid')}."
+    return error_response(
+        Unprocessable(message, param=where or None, code="missing_parameter" if missing else "invalid_parameter")
+    )
+
+
+async def _framework(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class
+    match error.status_code:
+        case HTTPStatus.NOT_FOUND:
+            known: LexicueError = NotFound("No such route; GET /docs lists them.", code="unknown_route")
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            known = MethodNotAllowed("That route does not take this method; GET /docs lists what it takes.")
+        case HTTPStatus.CONTENT_TOO_LARGE:
+            known = TooLarge("The request body is too large.")
+        case _:
+            known = InvalidRequest(
+                "The form cannot be read: a field is over 1 MB, or the body is not multipart/form-data.",
+                code="invalid_form",
+            )
+    response = error_response(known)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _unknown(_request: Request, error: Exception) -> JSONResponse:
+    log.error("unexpected error", exc_info=error)
+    return error_response(InternalError("Something went wrong here; the request id finds it in the log."))

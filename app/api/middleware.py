@@ -1,0 +1,109 @@
+"""What holds for every request: an id in and out, a bound on the body, one log line, two metrics. Pure ASGI, event
+loop thread."""
+
+import re
+import time
+import uuid
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.error_handlers import error_response
+from app.errors import TooLarge
+from app.telemetry import Telemetry, logger, request_id_var
+
+log = logger("app.access")
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_CLIENT_CLOSED = 499
+_QUIET = {"/livez", "/readyz", "/health", "/metrics"}
+
+
+class RequestContext:
+    """Gives every request an id (the caller's `X-Request-Id` if it is sane), counts it and logs its outcome."""
+
+    def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
+        self._app = app
+        self._telemetry = telemetry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        token = request_id_var.set(request_id)
+        start = time.perf_counter()
+        status = _CLIENT_CLOSED
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        finally:
+            self._account(scope, status, time.perf_counter() - start)
+            request_id_var.reset(token)
+
+    def _account(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "unmatched")
+        outcome = "client_closed" if status == _CLIENT_CLOSED else f"{status // 100}xx"
+        self._telemetry.requests.labels(route, outcome).inc()
+        self._telemetry.request_seconds.labels(route).observe(seconds)
+        level = log.debug if route in _QUIET else log.info
+        level("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 4))
+
+
+class BodyLimit:
+    """Answers 413 as soon as a body passes `max_bytes`, whatever its Content-Length says."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > self._max_bytes:
+            await self._refuse(scope, receive, send)
+            return
+        seen = 0
+        over = False
+
+        async def counted() -> Message:
+            nonlocal seen, over
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._max_bytes:
+                over = True
+                return {"type": "http.disconnect"}
+            return message
+
+        async def guarded(message: Message) -> None:
+            if not over:
+                await send(message)
+
+        try:
+            await self._app(scope, counted, guarded)
+        except Exception:
+            if not over:
+                raise
+        if over:
+            await self._refuse(scope, receive, send)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        error = TooLarge(
+            f"The upload is over the limit of {self._max_bytes} bytes; send a compressed format or split it.",
+            param="file",
+            code="upload_too_large",
+        )
+        await error_response(error)(scope, receive, send)
+
+
+def _request_id(scope: Scope) -> str:
+    given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex

@@ -1,0 +1,83 @@
+"""The shapes that callers rely on, for the OpenAPI document. In: a Transcript. Out: JSON. Pure; any thread."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class WordShape(_Shape):
+    start: float
+    end: float
+    word: str
+    probability: float
+
+
+class SegmentShape(_Shape):
+    id: int
+    start: float = Field(description="Seconds on the recording's clock.")
+    end: float
+    text: str
+    avg_logprob: float
+    no_speech_prob: float
+    compression_ratio: float
+    rung: str = Field(description="The rung of the ladder whose answer was kept.")
+    words: list[WordShape] | None = Field(None, exclude_if=lambda words: words is None)
+
+
+class DroppedShape(_Shape):
+    text: str
+    reason: str
+
+
+class PromptReceiptShape(_Shape):
+    sha256: str = Field(description="Name of the prompt: sha256 of its token ids in decimal, joined by commas.")
+    glossary: str | None
+    revision: int | None
+    tokens: int
+    estimated_tokens: int
+    budget: int
+    headroom: int
+    kept: list[str]
+    dropped: list[DroppedShape]
+    stale: bool = Field(description="True when the database was away and the last glossary seen was used.")
+
+
+class DecodingReceiptShape(_Shape):
+    fingerprint: str
+    windows: int
+    fallbacks: dict[str, int]
+    speech_seconds: float
+    covered_seconds: float
+    skipped_windows: int
+
+
+class ReceiptShape(_Shape):
+    prompt: PromptReceiptShape
+    decoding: DecodingReceiptShape
+    warnings: list[str]
+
+
+class TranscriptShape(_Shape):
+    text: str
+    language: str | None = Field(description="Whisper code; null when there is no speech.")
+    duration: float
+    segments: list[SegmentShape]
+    receipt: ReceiptShape
+
+
+class ErrorBody(BaseModel):
+    message: str
+    type: Literal[
+        "invalid_request_error", "authentication_error", "permission_error", "rate_limit_error", "server_error"
+    ]
+    param: str | None
+    code: str
+    details: dict[str, object] | None = None
+
+
+class ErrorShape(BaseModel):
+    error: ErrorBody

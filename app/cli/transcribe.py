@@ -1,0 +1,54 @@
+"""`lexicue transcribe FILE...`. In: recordings. Out: their text, or the whole answers as JSON, one a line. Main
+thread, blocking; the server does the work."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from app.cli.client import DEFAULT_URL, Json, Url, call, connect
+
+
+def transcribe(
+    files: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, readable=True, help="Recordings.")],
+    glossary: Annotated[str | None, typer.Option(help="Slug of the glossary; none: no bias.")] = None,
+    language: Annotated[str | None, typer.Option(help="Code or name; none: detect.")] = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+) -> None:
+    """Transcribe recordings through a running server."""
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        transient=True,
+    )
+    with connect(url) as client, progress:
+        bar = progress.add_task("Transcribing", total=len(files))
+        for file in files:
+            progress.update(bar, description=file.name)
+            answer = transcribe_file(client, file, glossary=glossary, language=language)
+            if as_json:
+                typer.echo(json.dumps({"file": str(file), **answer}, ensure_ascii=False))
+            else:
+                typer.echo(f"{file}: {answer['text']}" if len(files) > 1 else answer["text"])
+            progress.advance(bar)
+
+
+def transcribe_file(
+    client: httpx.Client, file: Path, *, glossary: str | None = None, language: str | None = None
+) -> dict[str, Any]:
+    """The server's answer for one recording; exits with a clear line when it refuses."""
+    fields = {name: value for name, value in (("glossary", glossary), ("language", language)) if value}
+    with file.open("rb") as handle:
+        response = call(client, "POST", "/transcribe", files={"file": (file.name, handle)}, data=fields)
+    answer: dict[str, Any] = response.json()
+    return answer
