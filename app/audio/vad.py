@@ -14,7 +14,8 @@ _OPTIONS = VadOptions(threshold=0.5, min_silence_duration_ms=2000, speech_pad_ms
 def speech_spans(samples: Samples) -> tuple[Span, ...]:
     """Spans of speech in order, none overlapping, each at most 30 s; empty for silence, noise and clips under 0.1 s.
 
-    Each span has up to 0.4 s of its surroundings on either side, and pauses under 2 s stay inside (the library's own figures).
+    Each span has up to 0.4 s of its surroundings on either side; pauses under 2 s stay inside (faster-whisper's own
+    figures, vad.py).
     """
     if len(samples) < MIN_SECONDS * SAMPLE_RATE:
         return ()

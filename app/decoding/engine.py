@@ -1,0 +1,47 @@
+"""The seam between queue and model. In: a configuration that can cross to a child process. Out: an engine that
+answers batches. Built and run inside the worker process."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from app.decoding.request import WindowRequest, WindowResult
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """`workers`: windows decoded side by side, one thread each on a CPU. `beam_size` 1 is greedy.
+    `encoder_pad_seconds`: silence after the speech that the encoder sees, 30 for Whisper's full window."""
+
+    kind: Literal["whisper", "scripted"] = "whisper"
+    model_path: Path | None = None
+    device: str = "cpu"
+    device_index: int = 0
+    compute_type: str = "int8"
+    workers: int = 1
+    beam_size: int = 1
+    encoder_pad_seconds: float = 10.0
+
+
+class Engine(Protocol):
+    """Blocking and thread-safe: `config.workers` threads call `decode` at a time."""
+
+    def fingerprint(self) -> dict[str, str]:
+        """Everything that the answer depends on besides audio and prompt."""
+        ...
+
+    def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
+        """One result per request, in order; the same request always gets the same result."""
+        ...
+
+
+def build_engine(config: EngineConfig) -> Engine:
+    """Load the engine; the model library is imported here and nowhere before, so that the parent never has it."""
+    if config.kind == "scripted":
+        from app.decoding.scripted import ScriptedEngine
+
+        return ScriptedEngine()
+    from app.decoding.whisper import WhisperEngine
+
+    return WhisperEngine(config)

@@ -1,0 +1,97 @@
+"""The ladder in place of sampling: named rungs, each at temperature 0, and the thresholds that send a window down.
+In: figures of an attempt. Out: accept, or the reason to go on. Pure; any thread."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+# faster-whisper's own thresholds (transcribe.py, WhisperModel.transcribe).
+COMPRESSION_RATIO = 2.4
+LOGPROB = -1.0
+NO_SPEECH = 0.6
+
+
+class Reason(StrEnum):
+    """Why an attempt was not accepted."""
+
+    REPETITIVE = "compression_ratio"
+    UNSURE = "avg_logprob"
+    ECHO = "prompt_echo"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One way to decode a window. `beam_size` None: the configured one. `no_repeat_ngram`: 0 is off."""
+
+    name: str
+    with_prompt: bool = True
+    beam_size: int | None = None
+    no_repeat_ngram: int = 0
+
+
+LADDER: tuple[Rung, ...] = (
+    Rung("first"),
+    Rung("beam", beam_size=5),
+    Rung("no_prompt", with_prompt=False, beam_size=5),
+    Rung("no_repeat", with_prompt=False, beam_size=5, no_repeat_ngram=3),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one rung gave. `tokens`: ids without prompt, timestamps included."""
+
+    rung: str
+    tokens: tuple[int, ...]
+    text: str
+    avg_logprob: float
+    no_speech_prob: float
+
+    @property
+    def compression_ratio(self) -> float:
+        return compression_ratio(self.text)
+
+    @property
+    def is_silence(self) -> bool:
+        """Whisper's own rule: it doubts that anybody speaks, and doubts the text too."""
+        return self.no_speech_prob > NO_SPEECH and self.avg_logprob < LOGPROB
+
+
+def judge(attempt: Attempt, *, prompt_text: str) -> Reason | None:
+    """None to accept. Silence is accepted here: whoever asks turns it into a skipped window."""
+    if prompt_text and is_echo(attempt, prompt_text):
+        return Reason.ECHO
+    if attempt.is_silence:
+        return None
+    if attempt.compression_ratio > COMPRESSION_RATIO:
+        return Reason.REPETITIVE
+    if attempt.avg_logprob < LOGPROB:
+        return Reason.UNSURE
+    return None
+
+
+def best(attempts: Sequence[Attempt]) -> Attempt:
+    """The attempt to keep when every rung failed: the likeliest of those that do not loop, the earlier on a tie."""
+    sound = [attempt for attempt in attempts if attempt.compression_ratio <= COMPRESSION_RATIO]
+    return max(sound or attempts, key=lambda attempt: attempt.avg_logprob)
+
+
+def is_echo(attempt: Attempt, prompt_text: str) -> bool:
+    """The model doubts that anybody speaks, yet gives words of the prompt and no others (DESIGN fact 11).
+
+    Real speech of the same words has a low no-speech probability and is kept.
+    """
+    if attempt.no_speech_prob <= NO_SPEECH or not attempt.text:
+        return False
+    return set(_words(attempt.text)) <= set(_words(prompt_text))
+
+
+def compression_ratio(text: str) -> float:
+    """UTF-8 bytes over their zlib size; over 2.4 the text loops. 0 for no text."""
+    data = text.encode()
+    return len(data) / len(zlib.compress(data)) if data else 0.0
+
+
+def _words(text: str) -> list[str]:
+    return "".join(char if char.isalnum() else " " for char in text.casefold()).split()
