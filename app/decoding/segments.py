@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from app.decoding.request import DecodedSegment
 
 SECONDS_PER_TIMESTAMP = 0.02
+# Pauses up to 2 s stay inside a window (audio/vad.py), so this much without text is no sign of loss.
+MAX_UNWRITTEN_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,9 @@ def split_tokens(
 ) -> SplitTokens:
     """Cut `tokens` at pairs of timestamps. `seconds`: the window's length, which bounds every time.
 
-    Text after the last pair with no end of its own reaches to the end of the window. When the stream ended on a pair
-    (the model announces a further segment and stops) or hit the output cap, `resume` is the last timestamp: the rest
-    of the window has speech that is not written yet.
+    Text after the last pair with no end of its own reaches to the end of the window, unless the output cap cut it.
+    `resume` is the last timestamp when more than MAX_UNWRITTEN_SECONDS of the window lie behind it: a window holds
+    speech only, so the model stopped early (seen: 8 of 30 s written, closed by a timestamp, no doubt in its figures).
     """
     segments: list[DecodedSegment] = []
     start: float | None = None
@@ -48,12 +50,10 @@ def split_tokens(
         else:
             start = at
         last = max(last, at)
-    announced = len(tokens) >= 2 and tokens[-1] >= timestamp_begin and tokens[-2] >= timestamp_begin
     if text and not (hit_cap and segments):
         segments.append(_segment(start if start is not None else last, seconds, text, decode))
         return SplitTokens(_spoken(segments), None)
-    stopped_early = (announced or hit_cap) and 0.0 < last < seconds
-    return SplitTokens(_spoken(segments), last if stopped_early else None)
+    return SplitTokens(_spoken(segments), last if 0.0 < last < seconds - MAX_UNWRITTEN_SECONDS else None)
 
 
 def _segment(start: float, end: float, tokens: list[int], decode: Callable[[list[int]], str]) -> DecodedSegment:

@@ -1,0 +1,28 @@
+"""A server of our own for as long as a command needs one. In: whether to load the samples. Out: its URL. Child
+process on loopback, free port; stopped by its id when the block ends."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from app.cli.client import fail
+
+
+@contextlib.contextmanager
+def local_server(*, sample: bool) -> Iterator[str]:
+    """Start `lexicue serve` on a free port, wait until it says that it is ready, stop it afterwards.
+
+    Its progress lines go to this command's stderr. Exits with a clear line when it cannot start.
+    """
+    command = [sys.executable, "-m", "app.cli.main", "serve", "--host", "127.0.0.1", "--port", "0"]
+    with subprocess.Popen([*command, *(["--sample"] if sample else [])], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None  # noqa: S101 - asked for above
+            url = server.stdout.readline().strip()
+            if not url:
+                fail("The server could not start; the lines above say why.")
+            yield url
+        finally:
+            server.terminate()
+            server.wait(timeout=60)

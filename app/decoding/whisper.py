@@ -1,0 +1,232 @@
+"""Whisper on CTranslate2: one window in, one answer out, always the same. In: samples, prompt ids. Out: segments and
+their figures. Runs on the worker process's threads; every call is independent of every other."""
+
+import math
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+
+import ctranslate2
+import numpy as np
+from faster_whisper import WhisperModel
+from faster_whisper.tokenizer import Tokenizer
+from faster_whisper.transcribe import get_suppressed_tokens
+
+from app.audio.waveform import SAMPLE_RATE, Samples
+from app.decoding.alignment import with_words
+from app.decoding.engine import EngineConfig
+from app.decoding.ladder import LADDER, Attempt, Reason, Rung, best, judge
+from app.decoding.model_files import file_sha256
+from app.decoding.request import DecodedSegment, DecodeOptions, Fallback, Outcome, WindowRequest, WindowResult
+from app.decoding.segments import SplitTokens, split_tokens
+
+_HOP = 160
+_MAX_FRAMES = 3000
+_MAX_LENGTH = 448
+_MAX_OUTPUT = 224
+_MAX_PIECES = 8
+
+
+class WhisperEngine:
+    """Loads the model at construction. Raises what the library raises when the files or the device are bad."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        assert config.model_path is not None  # noqa: S101 - a whisper engine always has files
+        self._config = config
+        self._model = WhisperModel(
+            str(config.model_path),
+            device=config.device,
+            device_index=config.device_index,
+            compute_type=config.compute_type,
+            cpu_threads=1,
+            num_workers=config.workers,
+        )
+
+    def fingerprint(self) -> dict[str, str]:
+        config = self._config
+        assert config.model_path is not None  # noqa: S101 - as above
+        return {
+            "engine": "whisper",
+            "model_sha256": file_sha256(config.model_path / "model.bin"),
+            "device": config.device,
+            "machine": platform.machine(),
+            "compute_type": config.compute_type,
+            "beam_size": str(config.beam_size),
+            "encoder_pad_seconds": str(config.encoder_pad_seconds),
+            "ladder": ">".join(rung.name for rung in LADDER),
+            "faster_whisper": version("faster-whisper"),
+            "ctranslate2": version("ctranslate2"),
+            "av": version("av"),
+            "onnxruntime": version("onnxruntime"),
+            "numpy": version("numpy"),
+            "lexicue": version("lexicue"),
+        }
+
+    def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
+        return [self._decode_window(request) for request in batch]
+
+    def _decode_window(self, request: WindowRequest) -> WindowResult:
+        """Decode the window; while the model stops before its end, decode the rest alone, as Whisper's own seek."""
+        started = time.perf_counter()
+        options, probability = request.options, 1.0
+        offset, pieces = 0.0, list[WindowResult]()
+        while len(pieces) < _MAX_PIECES:
+            samples = request.samples[round(offset * SAMPLE_RATE) :]
+            encoded = self._encode(samples)
+            if options.language is None:
+                language, probability = self._detect(encoded)
+                options = replace(options, language=language)
+            piece, resume = self._decode_piece(request, options, encoded, len(samples) / SAMPLE_RATE)
+            pieces.append(_shifted(piece, offset))
+            if resume is None:
+                break
+            offset += resume
+        whole = _merged(pieces)
+        return replace(
+            whole, language_probability=probability, seconds=time.perf_counter() - started, index=request.index
+        )
+
+    def _encode(self, samples: Samples) -> ctranslate2.StorageView:
+        """Encoder output of shape (1, frames / 2, d_model): the speech plus the configured pad, at most 30 s."""
+        mel = self._model.feature_extractor(samples)[..., : math.ceil(len(samples) / _HOP)]
+        pad = math.ceil(self._config.encoder_pad_seconds * SAMPLE_RATE / _HOP)
+        frames = min(_MAX_FRAMES, mel.shape[-1] + pad)
+        frames += frames % 2
+        mel = np.pad(mel[..., :frames], ((0, 0), (0, max(0, frames - mel.shape[-1]))))
+        return self._model.encode(np.ascontiguousarray(mel, dtype=np.float32))
+
+    def _detect(self, encoded: ctranslate2.StorageView) -> tuple[str, float]:
+        if not self._model.model.is_multilingual:
+            return "en", 1.0
+        token, probability = self._model.model.detect_language(encoded)[0][0]
+        return token[2:-2], float(probability)
+
+    def _decode_piece(
+        self, request: WindowRequest, options: DecodeOptions, encoded: ctranslate2.StorageView, seconds: float
+    ) -> tuple[WindowResult, float | None]:
+        tokenizer = self._tokenizer(options)
+        language = options.language or "en"
+        prompt_ids = request.prompts.ids(language)
+        kept, fallbacks, accepted = self._climb(encoded, tokenizer, prompt_ids)
+        result = WindowResult(
+            index=request.index,
+            language=language,
+            language_probability=1.0,
+            outcome=Outcome.DECODED if accepted else Outcome.GIVEN_UP,
+            rung=kept.rung,
+            fallbacks=fallbacks,
+            avg_logprob=kept.avg_logprob,
+            no_speech_prob=kept.no_speech_prob,
+            compression_ratio=kept.compression_ratio,
+        )
+        if kept.is_silence:
+            echoed = any(step.reason == Reason.ECHO for step in fallbacks)
+            return replace(result, outcome=Outcome.PROMPT_ECHO if echoed else Outcome.NO_SPEECH), None
+        split, hit_cap = self._split(kept, tokenizer, prompt_ids, seconds)
+        segments = split.segments
+        if options.word_timestamps:
+            segments = with_words(self._model, tokenizer, encoded, segments, seconds)
+        return replace(result, segments=segments, hit_output_cap=hit_cap and split.resume is None), split.resume
+
+    def _climb(
+        self, encoded: ctranslate2.StorageView, tokenizer: Tokenizer, prompt_ids: tuple[int, ...]
+    ) -> tuple[Attempt, tuple[Fallback, ...], bool]:
+        """Down the ladder until a rung is accepted: the attempt kept, the steps left behind, accepted."""
+        attempts: list[Attempt] = []
+        fallbacks: list[Fallback] = []
+        prompt_text = tokenizer.decode(list(prompt_ids))
+        for rung in LADDER:
+            if not _adds_something(rung, self._config.beam_size, has_prompt=bool(prompt_ids)):
+                continue
+            attempt = self._attempt(rung, encoded, tokenizer, prompt_ids if rung.with_prompt else ())
+            attempts.append(attempt)
+            reason = judge(attempt, prompt_text=prompt_text)
+            if reason is None:
+                return attempt, tuple(fallbacks), True
+            fallbacks.append(Fallback(rung.name, reason.value))
+        return best(attempts), tuple(fallbacks), False
+
+    def _attempt(
+        self, rung: Rung, encoded: ctranslate2.StorageView, tokenizer: Tokenizer, prompt_ids: tuple[int, ...]
+    ) -> Attempt:
+        prompt = [*((tokenizer.sot_prev, *prompt_ids) if prompt_ids else ()), *tokenizer.sot_sequence]
+        generated = self._model.model.generate(
+            encoded,
+            [prompt],
+            beam_size=rung.beam_size or self._config.beam_size,
+            no_repeat_ngram_size=rung.no_repeat_ngram,
+            max_length=_MAX_LENGTH,
+            return_scores=True,
+            return_no_speech_prob=True,
+            suppress_blank=True,
+            suppress_tokens=get_suppressed_tokens(tokenizer, [-1]),
+            max_initial_timestamp_index=50,
+        )[0]
+        tokens = tuple(generated.sequences_ids[0])
+        return Attempt(
+            rung=rung.name,
+            tokens=tokens,
+            text=tokenizer.decode(list(tokens)).strip(),
+            avg_logprob=generated.scores[0] * len(tokens) / (len(tokens) + 1),
+            no_speech_prob=generated.no_speech_prob,
+        )
+
+    def _split(
+        self, kept: Attempt, tokenizer: Tokenizer, prompt_ids: tuple[int, ...], seconds: float
+    ) -> tuple[SplitTokens, bool]:
+        framing = len(tokenizer.sot_sequence) + (len(prompt_ids) + 1 if prompt_ids else 0)
+        hit_cap = len(kept.tokens) >= min(_MAX_OUTPUT, _MAX_LENGTH - framing)
+        split = split_tokens(
+            kept.tokens,
+            timestamp_begin=tokenizer.timestamp_begin,
+            end_of_text=tokenizer.eot,
+            seconds=seconds,
+            hit_cap=hit_cap,
+            decode=tokenizer.decode,
+        )
+        return split, hit_cap
+
+    def _tokenizer(self, options: DecodeOptions) -> Tokenizer:
+        return Tokenizer(
+            self._model.hf_tokenizer,
+            self._model.model.is_multilingual,
+            task=options.task.value,
+            language=options.language,
+        )
+
+
+def _adds_something(rung: Rung, beam_size: int, *, has_prompt: bool) -> bool:
+    """False for a rung that would decode exactly as an earlier one did."""
+    if rung.name == "beam":
+        return beam_size != rung.beam_size
+    if rung.name == "no_prompt":
+        return has_prompt
+    return True
+
+
+def _shifted(piece: WindowResult, offset: float) -> WindowResult:
+    if not offset:
+        return piece
+    return replace(piece, segments=tuple(_later(segment, offset) for segment in piece.segments))
+
+
+def _later(segment: DecodedSegment, offset: float) -> DecodedSegment:
+    words = segment.words
+    if words is not None:
+        words = tuple(replace(word, start=word.start + offset, end=word.end + offset) for word in words)
+    return replace(segment, start=segment.start + offset, end=segment.end + offset, words=words)
+
+
+def _merged(pieces: Sequence[WindowResult]) -> WindowResult:
+    """One result: figures of the least sure piece, the worst outcome that still has text, all fallbacks."""
+    spoken = [piece for piece in pieces if piece.segments] or pieces[:1]
+    shown = min(spoken, key=lambda piece: piece.avg_logprob)
+    return replace(
+        shown,
+        outcome=Outcome.GIVEN_UP if any(p.outcome is Outcome.GIVEN_UP for p in spoken) else shown.outcome,
+        segments=tuple(segment for piece in pieces for segment in piece.segments),
+        fallbacks=tuple(step for piece in pieces for step in piece.fallbacks),
+        hit_output_cap=any(piece.hit_output_cap for piece in pieces),
+    )
