@@ -165,6 +165,8 @@ class WhisperEngine:
             max_initial_timestamp_index=50,
         )[0]
         tokens = tuple(generated.sequences_ids[0])
+        if not math.isfinite(generated.scores[0]) or not math.isfinite(generated.no_speech_prob):
+            raise FloatingPointError("the model gave a figure that is no number; try another compute type")
         return Attempt(
             rung=rung.name,
             tokens=tokens,
