@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 
 from app.audio.waveform import Samples
 
@@ -29,7 +28,7 @@ class PromptSet:
     """Prompt ids by language code, with ANY_LANGUAGE as the rest: the language may be known only after the first
     window has been encoded, and a window is encoded once."""
 
-    by_language: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({ANY_LANGUAGE: ()}))
+    by_language: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: {ANY_LANGUAGE: ()})
 
     def ids(self, language: str) -> tuple[int, ...]:
         return self.by_language.get(language, self.by_language[ANY_LANGUAGE])
