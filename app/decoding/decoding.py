@@ -13,29 +13,28 @@ from app.errors import LexicueError
 class Decoding:
     """Iterate it for the results; every iteration ends: with the last result or with the request's error.
 
-    `deaths` counts, by window, how often the model died under it. `queue` holds the windows that may be decoded now:
-    all of them, or only the first while the language is unknown.
+    `queue` holds the windows that may be decoded now: all of them, or only the first while the language is unknown.
+    `deaths` counts, by window index, the model processes that died while they had the window; `timer` is its deadline.
+    A window is let go as soon as it is decoded, so memory falls while a long recording is worked off.
     """
 
-    def __init__(
-        self, request_id: str, windows: Sequence[WindowRequest], admitted_at: float, on_cancel: Callable[[], None]
-    ) -> None:
-        self.request_id = request_id
+    def __init__(self, windows: Sequence[WindowRequest], admitted_at: float, on_end: Callable[["Decoding"], None]):
         self.admitted_at = admitted_at
         self.queue: deque[WindowRequest] = deque(windows)
         self._held: list[WindowRequest] = []
         if windows and windows[0].options.language is None:
             self._held = list(windows[1:])
             self.queue = deque(windows[:1])
-        self.unfinished_seconds = sum(len(window.samples) for window in windows) / SAMPLE_RATE
-        self.error: LexicueError | None = None
+        self.unfinished_seconds = sum(map(_seconds, windows))
         self.deaths: Counter[int] = Counter()
+        self.error: LexicueError | None = None
+        self.timer: asyncio.TimerHandle | None = None
         self._left = len(windows)
         self._results: dict[int, WindowResult] = {}
         self._next = 0
         self._total = len(windows)
         self._changed = asyncio.Event()
-        self._on_cancel = on_cancel
+        self._on_end = on_end
 
     @property
     def finished(self) -> bool:
@@ -44,28 +43,37 @@ class Decoding:
 
     def add(self, window: WindowRequest, result: WindowResult) -> None:
         """Take a result; the first one of a request without language releases the others in that language."""
-        if self.finished or result.index in self._results:
+        if self.finished:
             return
         self._results[result.index] = result
         self._left -= 1
-        self.unfinished_seconds -= len(window.samples) / SAMPLE_RATE
+        self.unfinished_seconds -= _seconds(window)
         if self._held:
             options = replace(window.options, language=result.language)
             self.queue.extend(replace(held, options=options) for held in self._held)
             self._held = []
         self._changed.set()
+        if self.finished:
+            self._end()
 
     def fail(self, error: LexicueError) -> None:
-        if not self.finished:
-            self.error = error
-            self.queue.clear()
-            self._held = []
-            self.unfinished_seconds = 0.0
-            self._changed.set()
+        """End it with `error`; nothing happens if it has ended already."""
+        if self.finished:
+            return
+        self.error = error
+        self.queue.clear()
+        self._held = []
+        self._changed.set()
+        self._end()
 
     def cancel(self) -> None:
-        """Drop what is not decoded yet; what is running is finished and thrown away."""
-        self._on_cancel()
+        """Drop what is not decoded yet; what is on the model is finished there and thrown away."""
+        self.fail(LexicueError("The request was cancelled.", code="cancelled"))
+
+    def _end(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        self._on_end(self)
 
     async def __aiter__(self) -> AsyncIterator[WindowResult]:
         while self._next < self._total:
@@ -76,3 +84,7 @@ class Decoding:
                 await self._changed.wait()
             self._next += 1
             yield self._results.pop(self._next - 1)
+
+
+def _seconds(window: WindowRequest) -> float:
+    return len(window.samples) / SAMPLE_RATE

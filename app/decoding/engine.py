@@ -24,11 +24,23 @@ class EngineConfig:
     encoder_pad_seconds: float = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What a loaded engine says of itself: see `Engine`."""
+
+    fingerprint: dict[str, str]
+    languages: frozenset[str]
+
+
 class Engine(Protocol):
     """Blocking and thread-safe: `config.workers` threads call `decode` at a time."""
 
     def fingerprint(self) -> dict[str, str]:
         """Everything that the answer depends on besides audio and prompt."""
+        ...
+
+    def languages(self) -> frozenset[str]:
+        """Whisper codes of the languages that the model knows; only `en` for an English-only one."""
         ...
 
     def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:

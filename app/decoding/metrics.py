@@ -36,7 +36,7 @@ class DecodingMetrics:
             buckets=(1, 2, 4, 8, 16, 32),
             registry=registry,
         )
-        self._up = Gauge("lexicue_worker_up", "1 while the model process answers.", registry=registry)
+        self._up = Gauge("lexicue_worker_up", "1 while the model process answers.", ["device"], registry=registry)
         self._restarts = Counter(
             "lexicue_worker_restarts", "Times that the model process was started again.", registry=registry
         )
@@ -60,8 +60,9 @@ class DecodingMetrics:
     def backlog(self, seconds: float) -> None:
         self._backlog.set(seconds)
 
-    def worker(self, *, up: bool) -> None:
-        self._up.set(int(up))
+    def worker(self, device: int, *, up: bool) -> None:
+        """`device`: index of the device whose process this is."""
+        self._up.labels(str(device)).set(int(up))
 
     def restarted(self) -> None:
         self._restarts.inc()

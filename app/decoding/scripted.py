@@ -4,6 +4,7 @@ window alone. Thread-safe."""
 from collections.abc import Sequence
 
 from app.audio.waveform import SAMPLE_RATE
+from app.decoding.languages import LANGUAGES
 from app.decoding.request import DecodedSegment, Outcome, WindowRequest, WindowResult
 
 
@@ -12,6 +13,9 @@ class ScriptedEngine:
 
     def fingerprint(self) -> dict[str, str]:
         return {"engine": "scripted"}
+
+    def languages(self) -> frozenset[str]:
+        return frozenset(LANGUAGES)
 
     def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
         return [self._answer(request) for request in batch]

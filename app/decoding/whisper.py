@@ -18,6 +18,7 @@ from app.audio.waveform import SAMPLE_RATE, Samples
 from app.decoding.alignment import with_words
 from app.decoding.engine import EngineConfig
 from app.decoding.ladder import LADDER, Attempt, Reason, Rung, best, judge
+from app.decoding.languages import LANGUAGES
 from app.decoding.model_files import file_sha256
 from app.decoding.request import DecodedSegment, DecodeOptions, Fallback, Outcome, WindowRequest, WindowResult
 from app.decoding.segments import SplitTokens, split_tokens
@@ -63,6 +64,12 @@ class WhisperEngine:
             "numpy": version("numpy"),
             "lexicue": version("lexicue"),
         }
+
+    def languages(self) -> frozenset[str]:
+        if not self._model.model.is_multilingual:
+            return frozenset({"en"})
+        vocabulary = self._model.hf_tokenizer
+        return frozenset(code for code in LANGUAGES if vocabulary.token_to_id(f"<|{code}|>") is not None)
 
     def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
         return [self._decode_window(request) for request in batch]

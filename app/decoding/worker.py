@@ -1,17 +1,22 @@
-"""The model in a process of its own. In: batches over a pipe. Out: results over the same pipe, as they are done. The
-parent never loads the model library; a worker that dies takes no request with it."""
+"""The model's process, seen from the service. In: batches. Out: results, or WorkerDied. Event loop thread; one reader
+thread a process hands results back. The service itself never loads the model library."""
 
 import asyncio
-import multiprocessing
+import contextlib
 import os
-import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
-from app.decoding.engine import EngineConfig, build_engine
+from app.decoding.engine import EngineConfig, Greeting
 from app.decoding.request import WindowRequest, WindowResult
+
+# One thread per window is the whole parallelism; a library's own pool would compete with the other windows.
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_GREETING = -1
 
 
 class WorkerDied(Exception):
@@ -23,130 +28,110 @@ class DecodeFailed(Exception):
 
 
 class Worker:
-    """One child process, spawned. All methods on the event loop thread; one reader thread hands results back."""
+    """One child process, used once: start it, give it batches, stop it. `on_exit` is called on the event loop when
+    the process ends, wanted or not."""
 
-    def __init__(self, config: EngineConfig) -> None:
+    def __init__(self, config: EngineConfig, on_exit: Callable[[], None]) -> None:
         self._config = config
-        self._process: multiprocessing.process.BaseProcess | None = None
+        self._on_exit = on_exit
+        self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
-        self._waiting: dict[int, asyncio.Future[list[WindowResult]]] = {}
-        self._next_id = 0
+        self._reader: threading.Thread | None = None
+        self._waiting: dict[int, asyncio.Future[object]] = {}
+        self._next_job = 0
         self._sending = asyncio.Lock()
 
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    async def start(self) -> dict[str, str]:
-        """Spawn, load the model; the engine's fingerprint. Raises WorkerDied when loading fails."""
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(self._config, theirs), name="lexicue-model", daemon=True)
-        self._process.start()
-        theirs.close()
+    async def start(self) -> Greeting:
+        """Start the process and load the model. Raises WorkerDied with the reason when it cannot."""
+        ours, theirs = Pipe()
         self._connection = ours
-        try:
-            hello = await asyncio.to_thread(ours.recv)
-        except (EOFError, OSError):
-            raise WorkerDied(f"the model process ended while loading (exit code {self._exit_code()})") from None
-        if isinstance(hello, str):
-            raise WorkerDied(hello)
+        greeting = self._expect(_GREETING)
+        with theirs:
+            self._process = _spawn(theirs.fileno())
         loop = asyncio.get_running_loop()
-        threading.Thread(target=self._read, args=(ours, loop), daemon=True, name="model-results").start()
-        fingerprint: dict[str, str] = hello
-        return fingerprint
+        self._reader = threading.Thread(target=self._read, args=(ours, loop), daemon=True, name="model-results")
+        self._reader.start()
+        ours.send(self._config)
+        return await greeting  # type: ignore[return-value]
 
     async def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
-        """Raises WorkerDied or DecodeFailed."""
-        if self._connection is None:
-            raise WorkerDied("the model process is not running")
-        job, self._next_id = self._next_id, self._next_id + 1
-        answer: asyncio.Future[list[WindowResult]] = asyncio.get_running_loop().create_future()
-        self._waiting[job] = answer
+        """Results of `batch`, in order. Raises WorkerDied or DecodeFailed."""
+        job, self._next_job = self._next_job, self._next_job + 1
+        answer = self._expect(job)
         try:
             # Shielded: a caller that is cancelled midway must not leave half a message on the pipe.
-            await asyncio.shield(self._send(self._connection, job, batch))
-            return await answer
+            await asyncio.shield(asyncio.ensure_future(self._send((job, list(batch)))))
+            return await answer  # type: ignore[return-value]
         except OSError:
             raise WorkerDied("the model process is gone") from None
         finally:
             self._waiting.pop(job, None)
 
     async def stop(self) -> None:
-        """End the process and fail what still waits."""
-        process, self._process = self._process, None
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-        if process is not None:
-            process.terminate()
-            await asyncio.to_thread(process.join, 5)
-            if process.is_alive():
-                process.kill()
-                await asyncio.to_thread(process.join)
+        """End the process and fail what still waits. Nothing is left running when it returns."""
+        if self._process is None:
+            return
+        self._process.kill()  # it holds nothing that must be put away
+        if self._reader is not None:
+            await asyncio.to_thread(self._reader.join)
         self._fail_all()
 
-    async def _send(self, connection: Connection, job: int, batch: Sequence[WindowRequest]) -> None:
-        async with self._sending:
-            await asyncio.to_thread(connection.send, (job, list(batch)))
+    def _expect(self, job: int) -> "asyncio.Future[object]":
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # may be waited for by nobody
+        self._waiting[job] = answer
+        return answer
 
-    def _exit_code(self) -> int | None:
-        if self._process is not None:
-            self._process.join(1)
-            return self._process.exitcode
-        return None
+    async def _send(self, message: tuple[int, list[WindowRequest]]) -> None:
+        if self._connection is None:
+            raise WorkerDied("the model process is not running")
+        async with self._sending:
+            await asyncio.to_thread(self._connection.send, message)
 
     def _read(self, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
+        """Reader thread: until the process closes its end, which it does by ending, however that comes about."""
+        assert self._process is not None  # noqa: S101 - started before the thread
         try:
+            hello = connection.recv()
+            loop.call_soon_threadsafe(self._answer, _GREETING, hello)
             while True:
-                job, outcome = connection.recv()
-                loop.call_soon_threadsafe(self._answer, job, outcome)
-        except (EOFError, OSError, TypeError):  # TypeError: closed by stop() while waiting
-            try:
-                loop.call_soon_threadsafe(self._fail_all)
-            except RuntimeError:
-                return  # the loop is closed, nobody waits any more
+                loop.call_soon_threadsafe(self._answer, *connection.recv())
+        except (EOFError, OSError, RuntimeError):  # RuntimeError: the loop is closed, nobody waits any more
+            self._process.kill()
+            self._process.wait()
+            connection.close()
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._exited)
 
-    def _answer(self, job: int, outcome: list[WindowResult] | str) -> None:
-        waiting = self._waiting.get(job)
+    def _exited(self) -> None:
+        self._fail_all()
+        self._on_exit()
+
+    def _answer(self, job: int, outcome: object) -> None:
+        waiting = self._waiting.pop(job, None)
         if waiting is None or waiting.done():
             return
         if isinstance(outcome, str):
-            waiting.set_exception(DecodeFailed(outcome))
+            waiting.set_exception(WorkerDied(outcome) if job == _GREETING else DecodeFailed(outcome))
         else:
             waiting.set_result(outcome)
 
     def _fail_all(self) -> None:
+        code = self._process.returncode if self._process else None
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(WorkerDied("the model process ended"))
+                waiting.set_exception(WorkerDied(f"the model process ended (exit code {code})"))
 
 
-def serve(config: EngineConfig, connection: Connection) -> None:
-    """The child's main: load, greet with the fingerprint, then answer until the pipe closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the parent's to handle
-    os.environ["OMP_NUM_THREADS"] = "1"
-    try:
-        engine = build_engine(config)
-        connection.send(engine.fingerprint())
-    except Exception as error:  # noqa: BLE001 - any failure to load is told to the parent, which decides
-        connection.send(f"{type(error).__name__}: {error}")
-        return
-    lock = threading.Lock()
-
-    def answer(job: int, batch: list[WindowRequest]) -> None:
-        outcome: list[WindowResult] | str
-        try:
-            outcome = engine.decode(batch)
-        except Exception as error:  # noqa: BLE001 - one bad window must not end the process
-            outcome = f"{type(error).__name__}: {error}"
-        with lock:
-            connection.send((job, outcome))
-
-    with ThreadPoolExecutor(config.workers, thread_name_prefix="window") as threads:
-        while True:
-            try:
-                job, batch = connection.recv()
-            except (EOFError, OSError):
-                return
-            threads.submit(answer, job, batch)
+def _spawn(descriptor: int) -> subprocess.Popen[bytes]:
+    """A fresh interpreter with one inherited socket; `-P` keeps the working directory out of its import path."""
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-P", "-m", "app.decoding.child", str(descriptor)],
+        pass_fds=(descriptor,),
+        stdin=subprocess.DEVNULL,
+        env=os.environ | _ONE_THREAD,
+    )
