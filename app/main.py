@@ -1,7 +1,8 @@
 """Composition root. In: Settings. Out: an application whose parts know each other by constructor arguments only.
 Start order is the order of dependence; stop order is its reverse. Event loop thread."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -12,13 +13,16 @@ from fastapi import FastAPI
 from app.api import glossaries, health, prompt, transcriptions
 from app.api.error_handlers import install_error_handlers
 from app.api.middleware import BodyLimit, RequestContext
-from app.api.state import AppState, Limits
+from app.api.state import AppState
 from app.audio.metrics import AudioMetrics
 from app.db import Database
+from app.decoding.batching import BatchPolicy
+from app.decoding.cores import available_cores
 from app.decoding.dispatcher import Dispatcher
 from app.decoding.engine import EngineConfig
 from app.decoding.metrics import DecodingMetrics
 from app.decoding.model_files import resolve_model
+from app.errors import LexicueError
 from app.glossary.store import GlossaryStore
 from app.pipeline import TranscriptionPipeline
 from app.prompt.metrics import PromptMetrics
@@ -33,15 +37,22 @@ DESCRIPTION = """Transcription spelled with *your* words. A glossary becomes a W
 always carries the most important terms, is the same for the same data, and says what it cost."""
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The service. Nothing is started before the lifespan runs; a failure to start ends it with the reason."""
+def create_app(settings: Settings, *, on_failure: Callable[[LexicueError], None] | None = None) -> FastAPI:
+    """The service. Nothing is started before the lifespan runs; a failure to start ends it, and `on_failure` is told
+    the reason."""
     release = version("lexicue")
     telemetry = Telemetry(version=release)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            app.state.lexicue = await _start(settings, telemetry, stack)
+            try:
+                app.state.lexicue = await _start(settings, telemetry, stack)
+            except LexicueError as error:
+                log.critical("cannot start", reason=error.message)
+                if on_failure is not None:
+                    on_failure(error)
+                raise
             yield
             app.state.lexicue = None
 
@@ -52,3 +63,70 @@ def create_app(settings: Settings) -> FastAPI:
     for module in (transcriptions, prompt, glossaries, health):
         app.include_router(module.router)
     return app
+
+
+async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack) -> AppState:
+    """Database, schema, model, in this order; each step is one log line that a person can follow."""
+    timer = StageTimer()
+    with timer.stage("database"):
+        log.info("starting the database", embedded=settings.database_url is None)
+        database = await Database.open(
+            settings.database_url.get_secret_value() if settings.database_url else None,
+            settings.data_dir,
+            pool_size=settings.database_pool_size,
+            pool_timeout=settings.database_pool_timeout_seconds,
+        )
+        stack.push_async_callback(database.close)
+        await database.migrate()
+    with timer.stage("model files"):
+        log.info("looking for the model", model=settings.model)
+        model_path = await asyncio.to_thread(_model_path, settings)
+        counter = await asyncio.to_thread(WhisperTokens.from_file, model_path / "tokenizer.json")
+    planner = PromptPlanner(counter, default_budget=settings.prompt_budget, metrics=PromptMetrics(telemetry.registry))
+    with timer.stage("model"):
+        log.info("loading the model", device=settings.device, compute_type=settings.compute_type)
+        dispatcher = Dispatcher(
+            _engine_config(settings, model_path),
+            DecodingMetrics(telemetry.registry),
+            max_pending_audio_seconds=settings.max_pending_audio_seconds,
+            policy=BatchPolicy(scope=settings.batch_scope),
+        )
+        stack.push_async_callback(dispatcher.stop, settings.drain_seconds)
+        await dispatcher.start()
+    store = GlossaryStore(database, tail_check=planner.check_tail)
+    pipeline = TranscriptionPipeline(
+        store,
+        planner,
+        dispatcher,
+        AudioMetrics(telemetry.registry),
+        max_audio_seconds=settings.max_audio_seconds,
+    )
+    stack.callback(pipeline.close)
+    log.info("ready", fingerprint=dispatcher.fingerprint, seconds=timer.seconds)
+    return AppState(
+        database=database,
+        glossaries=store,
+        planner=planner,
+        dispatcher=dispatcher,
+        pipeline=pipeline,
+        telemetry=telemetry,
+        model_name=settings.model,
+    )
+
+
+def _model_path(settings: Settings) -> Path:
+    cache = settings.cache_dir or platformdirs.user_cache_path("lexicue")
+    return resolve_model(settings.model, cache)
+
+
+def _engine_config(settings: Settings, model_path: Path) -> EngineConfig:
+    return EngineConfig(
+        kind=settings.engine,
+        model_path=model_path,
+        device=settings.device,
+        device_index=settings.devices()[0],
+        compute_type=settings.compute_type,
+        workers=settings.workers or available_cores(),
+        beam_size=settings.beam_size,
+        encoder_pad_seconds=settings.encoder_pad_seconds,
+    )

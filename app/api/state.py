@@ -15,14 +15,6 @@ from app.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds that routes enforce themselves, before any station sees the request."""
-
-    max_upload_bytes: int
-    max_audio_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class AppState:
     database: Database
     glossaries: GlossaryStore
@@ -30,7 +22,6 @@ class AppState:
     dispatcher: Dispatcher
     pipeline: TranscriptionPipeline
     telemetry: Telemetry
-    limits: Limits
     model_name: str
 
 

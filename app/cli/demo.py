@@ -12,8 +12,8 @@ from rich.text import Text
 
 from app.cli.client import DEFAULT_URL, Url, call, connect
 from app.cli.local_server import local_server
-from app.cli.transcribe import transcribe_file
 from app.cli.samples import SAMPLE_CLIP, SAMPLE_GLOSSARY
+from app.cli.transcribe import transcribe_file
 
 
 def demo(

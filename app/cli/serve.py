@@ -1,0 +1,84 @@
+"""`lexicue serve`. In: settings, overridden by options. Out: the service; its URL as the one line on stdout once it is
+ready, progress on stderr. Main thread."""
+
+import asyncio
+import logging
+import socket
+from typing import Annotated
+
+import typer
+import uvicorn
+
+from app.cli.client import fail
+from app.cli.samples import load_samples
+from app.errors import LexicueError
+from app.main import create_app
+from app.settings import Settings, load_settings
+from app.telemetry import configure_logging
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (LEXICUE_HOST).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one (LEXICUE_PORT).")] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Load the sample glossaries if they are missing.")] = False,
+) -> None:
+    """Start the service and say its URL when it is ready."""
+    try:
+        settings = load_settings(host=host, port=port)
+    except LexicueError as error:
+        fail(error.message)
+    configure_logging(log_format=settings.log_format, level=settings.log_level)
+    listener = _listen(settings)
+    server = _Server(settings, listener, sample=sample)
+    try:
+        server.run(sockets=[listener])
+    except SystemExit:
+        if server.failure is None:
+            raise
+        fail(server.failure)
+
+
+class _Server(uvicorn.Server):
+    """Says the URL once requests are answered, and keeps the reason when the start fails."""
+
+    def __init__(self, settings: Settings, listener: socket.socket, *, sample: bool) -> None:
+        self.failure: str | None = None
+        self._url = _url(settings.host, listener.getsockname()[1])
+        self._sample = sample
+        super().__init__(
+            uvicorn.Config(
+                create_app(settings, on_failure=self._failed),
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=int(settings.drain_seconds) + 10,
+                server_header=False,
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            if self._sample:
+                await asyncio.to_thread(load_samples, self._url)
+            typer.echo(self._url)
+
+    def _failed(self, error: LexicueError) -> None:
+        self.failure = error.message
+        # The reason is said in one line; the server's own report of it would be a stack trace.
+        logging.getLogger("uvicorn.error").disabled = True
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        fail(f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}. Choose another with --port.")
+    return listener
+
+
+def _url(host: str, port: int) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
