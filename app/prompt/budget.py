@@ -1,62 +1,131 @@
-"""Which terms go into the prompt. In: terms in total order, their costs, the limits. Out: kept and dropped, each with
-its reason. Pure; any thread."""
+"""Which terms go into the prompt. In: texts by block, most important first, the limits, what a unit costs. Out: kept
+and dropped, each with cost and reason, and the text. Pure; any thread.
 
-from collections.abc import Callable, Sequence
+One pass from the most important term down, each put in front of those before it: so the tail (pins, then seeds) is
+reserved first, a term that does not fit is skipped for the next, and the most important stands last.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.prompt.joiner import COMMA, Gap, gap_before
 from app.prompt.plan import Block, DroppedTerm, DropReason, KeptTerm
 
-# Most important first; the prompt is sent in the reverse of this, so that the most important stands last.
-IMPORTANCE: tuple[Block, ...] = (Block.PINNED, Block.SEED, Block.REQUEST, Block.RANKED)
+_WIDE_STOPS = ("。", "！", "？")
+_STOPS = (".", "!", "?", "…", *_WIDE_STOPS)
+
+# (opening, closing) -> cost in tokens of opening + text + closing, by text; 0 for text that cannot be used.
+UnitCosts = Callable[[str, str], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A term that wants a place. `joined`: its cost with the joiner behind it; `last`: its cost as the last term."""
+class Limits:
+    """`terms` bounds the glossary's terms; None is no bound. `characters` counts the text without leading space."""
 
-    text: str
+    tokens: int
+    characters: int | None = None
+    terms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Texts of one block, most important first. `prose`: sentences rather than a term, so a full stop needs no comma
+    after it."""
+
     block: Block
-    joined: int
-    last: int
+    texts: Sequence[str]
+    prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """`kept` in the order in which they are sent."""
+    """`kept` in the order in which they are sent; their tokens add up to `tokens`, the cost of " " + `text`."""
 
+    text: str
+    tokens: int
     kept: tuple[KeptTerm, ...]
     dropped: tuple[DroppedTerm, ...]
-    tokens: int
 
 
-def select(candidates: Sequence[Candidate], *, budget: int, max_terms: int | None = None) -> Selection:
-    """Reserve the tail (pinned, then seeds, then request words), then admit ranked terms by rank, skipping what does
-    not fit. `candidates` most important first within each block; `budget` in tokens.
-
-    The first candidate kept is sent last and so carries no joiner.
-    """
-    kept: list[Candidate] = []
+def select(groups: Sequence[Group], *, limits: Limits, gap: Gap, costs: UnitCosts) -> Selection:
+    """Fill the budget from `groups`, most important first. Texts are trimmed; `gap` is the preferred one."""
+    chain = _Chain(limits, gap, costs)
     dropped: list[DroppedTerm] = []
-    spent = 0
-    for block in IMPORTANCE:
-        for candidate in (candidate for candidate in candidates if candidate.block is block):
-            cost = candidate.joined if kept else candidate.last
-            if max_terms is not None and len(kept) >= max_terms:
-                reason = DropReason.MAX_TERMS
-            elif spent + cost > budget:
-                reason = DropReason.OVER_BUDGET if block is Block.RANKED else DropReason.TAIL_OVER_BUDGET
-            else:
-                kept.append(candidate)
-                spent += cost
+    seen: set[str] = set()
+    for group in groups:
+        block = group.block
+        over = DropReason.OVER_BUDGET if block is Block.RANKED else DropReason.TAIL_OVER_BUDGET
+        front = chain.front_for(group)
+        for text in group.texts:
+            cost = front.costs[text]
+            if cost > front.room and text not in seen:  # where nearly all of a long glossary ends
+                dropped.append(DroppedTerm(text, block, cost + front.reopening, over))
                 continue
-            dropped.append(DroppedTerm(candidate.text, block, cost, reason))
-    sent = [
-        KeptTerm(candidate.text, candidate.block, position, candidate.last if first else candidate.joined)
-        for position, (candidate, first) in enumerate(reversed([(c, i == 0) for i, c in enumerate(kept)]))
-    ]
-    return Selection(tuple(sent), tuple(dropped), spent)
+            reason = DropReason.DUPLICATE if text in seen else chain.admit(text, block, front)
+            seen.add(text)
+            if reason is None:
+                front = chain.front_for(group)
+            else:
+                dropped.append(DroppedTerm(text, block, cost + front.reopening if cost else 0, reason))
+    return chain.finish(tuple(dropped))
 
 
-def costed(text: str, block: Block, *, joiner: str, cost: Callable[[str], int]) -> Candidate:
-    """A candidate with its costs; `joiner` without its space, as in `,`."""
-    return Candidate(text, block, joined=cost(f" {text}{joiner}"), last=cost(f" {text}"))
+@dataclass(frozen=True, slots=True)
+class _Front:
+    """What the next unit in front needs: `closing` behind it, its `costs` by text, and `room` for it alone;
+    `reopening` is what the present first unit costs more for no longer being first."""
+
+    closing: str
+    costs: Mapping[str, int]
+    room: int
+    reopening: int
+
+
+class _Chain:
+    """The prompt while it grows towards its front. A unit is opening + text + closing. What follows a unit never
+    changes; the opening of the first one does when another unit comes before it."""
+
+    def __init__(self, limits: Limits, gap: Gap, costs: UnitCosts) -> None:
+        self._limits = limits
+        self._gap = gap
+        self._costs = costs
+        self._units: list[tuple[str, Block, Gap, str]] = []  # text, block, gap before it, closing
+        self._terms = self._tokens = self._characters = 0
+        self._opening = self._closing = ""  # of the gap in front of the first unit
+        self._reopening = 0
+
+    def front_for(self, group: Group) -> _Front:
+        stops = _STOPS if self._opening else _WIDE_STOPS  # "end.Next" would read as one word
+        ends_itself = group.prose and all(text.endswith(stops) for text in group.texts)
+        closing = "" if ends_itself else self._closing
+        room = self._limits.tokens - self._tokens - self._reopening
+        return _Front(closing, self._costs(COMMA.space, closing), room, self._reopening)
+
+    def admit(self, text: str, block: Block, front: _Front) -> DropReason | None:
+        """Put the text in front unless it is unusable or a limit other than that of tokens forbids it."""
+        glossary = block is not Block.REQUEST
+        cost, closing = front.costs[text], front.closing
+        characters = len(text) + len(closing) + len(self._opening)
+        if not cost:
+            return DropReason.INVALID_TEXT
+        if glossary and self._limits.terms is not None and self._terms >= self._limits.terms:
+            return DropReason.MAX_TERMS
+        if self._limits.characters is not None and self._characters + characters > self._limits.characters:
+            return DropReason.OVER_CHARACTERS
+        self._terms += glossary
+        self._tokens += cost + self._reopening
+        self._characters += characters
+        gap = gap_before(text, self._gap)
+        self._units.append((text, block, gap, closing))
+        self._closing, self._opening = gap
+        self._reopening = self._costs(gap.space, closing)[text] - cost
+        return None
+
+    def finish(self, dropped: tuple[DroppedTerm, ...]) -> Selection:
+        kept: list[KeptTerm] = []
+        parts: list[str] = []
+        for position, (text, block, gap, closing) in enumerate(reversed(self._units)):
+            opening = gap.space if position else COMMA.space
+            kept.append(KeptTerm(text, block, position, self._costs(opening, closing)[text]))
+            parts += (opening, text, closing)
+        return Selection("".join(parts)[len(COMMA.space) :], self._tokens, tuple(kept), dropped)

@@ -1,9 +1,11 @@
 """The shape of a planned prompt: what is sent, what it costs, what was left out and why. Pure; any thread."""
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 
 class Block(StrEnum):
@@ -21,6 +23,8 @@ class DropReason(StrEnum):
     OVER_BUDGET = "over_budget"
     MAX_TERMS = "max_terms"
     TAIL_OVER_BUDGET = "tail_over_budget"
+    OVER_CHARACTERS = "over_characters"
+    INVALID_TEXT = "invalid_text"
     DUPLICATE = "duplicate"
 
 
@@ -34,18 +38,24 @@ class KeptTerm:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class DroppedTerm:
+    """A term left out. `tokens`: what it would have cost in front of what was kept so far; 0 when it is unusable.
+
+    Not to be changed either; not `frozen` because a plan may have 100,000 of these and freezing triples their cost.
+    """
+
     text: str
     block: Block
     tokens: int
     reason: DropReason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PromptPlan:
     """A finished prompt. `ids` are exactly the ids sent between `<|startofprev|>` and `<|startoftranscript|>`;
-    `tokens == len(ids) <= budget`; `estimated_tokens >= tokens`; `headroom == budget - tokens`."""
+    `tokens == len(ids) <= budget`; `estimated_tokens >= tokens`; `headroom == budget - tokens`; the tokens of the kept
+    terms add up to `tokens`. `profile`: whose limits it keeps."""
 
     text: str
     ids: tuple[int, ...]
@@ -53,6 +63,7 @@ class PromptPlan:
     budget: int
     kept: tuple[KeptTerm, ...]
     dropped: tuple[DroppedTerm, ...]
+    profile: str = "whisper"
 
     @property
     def tokens(self) -> int:
@@ -63,8 +74,16 @@ class PromptPlan:
         return self.budget - self.tokens
 
     @property
+    def characters(self) -> int:
+        return len(self.text)
+
+    @cached_property
     def sha256(self) -> str:
         return prompt_sha256(self.ids)
+
+    @cached_property
+    def dropped_by_reason(self) -> Mapping[DropReason, int]:
+        return Counter(term.reason for term in self.dropped)
 
 
 def prompt_sha256(ids: Sequence[int]) -> str:

@@ -1,99 +1,182 @@
 """Glossary and request words to a finished prompt. In: a snapshot, the request's own words. Out: a plan with the very
-ids that are sent. Event loop thread; pure but for its cache of term costs."""
+ids that are sent. Any thread; pure but for its tables of costs and of finished plans."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.errors import Conflict, InvalidText, PromptOverBudget
+from app.errors import Conflict, InternalError, PromptOverBudget
 from app.glossary.term import GlossarySnapshot, Placement, Term, order_key
-from app.prompt.budget import Candidate, costed, select
+from app.prompt.budget import Group, Limits, Selection, select
+from app.prompt.costs import CostTable
+from app.prompt.joiner import gap_for
+from app.prompt.merges import Vocabulary
 from app.prompt.metrics import PromptMetrics
-from app.prompt.plan import Block, PromptPlan
-from app.prompt.tokens import TokenCounter, estimate_tokens
+from app.prompt.plan import Block, DropReason, PromptPlan
+from app.prompt.profiles import WHISPER_PROMPT_TOKENS, Profile, profile_named
+from app.prompt.recent import RecentlyUsed
+from app.prompt.safety import request_text
+from app.prompt.tokens import TokenCounter, WhisperTokens, estimate_tokens
 
-_JOINER = ","
-_BLOCKS = {Placement.PINNED: Block.PINNED, Placement.SEED: Block.SEED, Placement.RANKED: Block.RANKED}
+_BLOCKS = ((Placement.PINNED, Block.PINNED), (Placement.SEED, Block.SEED), (Placement.RANKED, Block.RANKED))
+_NO_LIMIT = Limits(tokens=1 << 60)
+_NO_GROUPS = tuple(Group(block, ()) for _, block in _BLOCKS)
+_REMEMBERED_TERMS = 500_000
 
 
 @dataclass(frozen=True, slots=True)
 class RequestWords:
-    """Text that came with the request: a free `prompt` and a list of `keywords`."""
+    """Text that came with the request: a free `prompt` and a list of `keywords`, the first the most important."""
 
     prompt: str = ""
     keywords: tuple[str, ...] = ()
 
-    def texts(self) -> Iterator[str]:
-        for text in (*self.keywords, self.prompt):
-            if stripped := " ".join(text.split()):
-                yield stripped
+    def groups(self) -> tuple[Group, ...]:
+        """Tidied, keywords above the prompt, nothing for text of spaces only. Raises InvalidText."""
+        keywords = [request_text(text, param="keywords") for text in self.keywords]
+        prompt = request_text(self.prompt, param="prompt")
+        return (
+            Group(Block.REQUEST, [text for text in keywords if text]),
+            Group(Block.REQUEST, [prompt] if prompt else [], prose=True),
+        )
 
 
 class PromptPlanner:
+    """`default_budget`: tokens for a glossary that sets none of its own, 1 to 223."""
+
     def __init__(self, counter: TokenCounter, *, default_budget: int, metrics: PromptMetrics) -> None:
         self._counter = counter
+        self._vocabulary = counter.vocabulary if isinstance(counter, WhisperTokens) else Vocabulary.OTHER
         self._default_budget = default_budget
         self._metrics = metrics
-        self._costs: dict[str, int] = {}
+        self._costs = CostTable(counter)
+        self._groups: RecentlyUsed[tuple[Group, ...]] = RecentlyUsed(most_terms=_REMEMBERED_TERMS)
+        self._plans: RecentlyUsed[PromptPlan] = RecentlyUsed(most_terms=_REMEMBERED_TERMS)
 
     def plan(
         self,
         snapshot: GlossarySnapshot | None,
         *,
         language: str | None = None,
-        words: RequestWords = RequestWords(),  # noqa: B008 - frozen
+        words: RequestWords = RequestWords(),
         profile: str = "whisper",
     ) -> PromptPlan:
-        """The prompt for one language. Raises PromptOverBudget when the request's own words do not fit beside the
-        reserved tail, InvalidText when they cannot be used."""
-        budget = min(self._default_budget, (snapshot.token_budget if snapshot else None) or self._default_budget)
-        terms = snapshot.terms_for(language) if snapshot else ()
-        candidates = [*self._from_terms(terms), *self._from_request(words)]
-        selection = select(candidates, budget=budget, max_terms=snapshot.max_terms if snapshot else None)
-        refused = [term for term in selection.dropped if term.block is Block.REQUEST]
-        if refused:
-            raise PromptOverBudget(
-                f"The request's own words do not fit: {sum(term.tokens for term in refused)} tokens over what is left of "
-                f"{budget}; send fewer.",
-                param="prompt",
-                details={"budget": budget, "tokens_over": sum(term.tokens for term in refused)},
-            )
-        text = f"{_JOINER} ".join(term.text for term in selection.kept)
-        ids = tuple(self._counter.encode(f" {text}")) if text else ()
-        plan = PromptPlan(
-            text=text,
-            ids=ids,
-            estimated_tokens=estimate_tokens(f" {text}") if text else 0,
-            budget=budget,
-            kept=selection.kept,
-            dropped=selection.dropped,
-        )
+        """The prompt for one language; `language` None takes the terms of any language only.
+
+        Raises PromptOverBudget when the request's own words do not fit beside the reserved tail, InvalidText when they
+        cannot be used, InvalidRequest for an unknown profile.
+        """
+        limits = self._limits(snapshot, profile_named(profile))
+        if snapshot is None or words != RequestWords():
+            plan = self._make(snapshot, language, words, profile, limits)
+        else:
+            key = (snapshot.slug, snapshot.revision, language, profile, limits)
+            known = self._plans.get(key, snapshot.terms)
+            plan = known or self._make(snapshot, language, words, profile, limits)
+            if known is None:
+                self._plans.put(key, snapshot.terms, plan)
         self._metrics.observe(plan)
         return plan
 
     def check_tail(self, terms: Sequence[Term], token_budget: int | None) -> None:
-        """Raises Conflict with the numbers when pins and seeds together exceed the budget."""
-        budget = min(self._default_budget, token_budget or self._default_budget)
-        tail = [term for term in terms if term.active and term.placement is not Placement.RANKED]
-        selection = select(list(self._from_terms(sorted(tail, key=order_key))), budget=budget)
-        if selection.dropped:
-            needed = selection.tokens + sum(term.tokens for term in selection.dropped)
-            raise Conflict(
-                f"Pinned and seed terms need {needed} tokens, the budget is {budget}; unpin some.",
-                code="tail_over_budget",
-                details={"tokens": needed, "budget": budget},
-            )
+        """Raises Conflict with the numbers when, in any language, pins and seeds together exceed the budget, or when
+        one term alone exceeds what Whisper reads, so that it could never be used."""
+        budget = self._budget(token_budget)
+        active = [term for term in terms if term.active]
+        self._check_single_terms(active)
+        tail = GlossarySnapshot("", 0, terms=tuple(term for term in active if term.placement is not Placement.RANKED))
+        for language in (None, *tail.languages()):
+            groups = _in_groups(tail.terms_for(language))
+            needed = select(groups, limits=_NO_LIMIT, gap=gap_for(language), costs=self._costs).tokens
+            if needed > budget:
+                raise Conflict(
+                    f"Pinned and seed terms need {needed} tokens, the budget is {budget}; make some of them ranked.",
+                    code="tail_over_budget",
+                    details={"tokens": needed, "budget": budget, "language": language},
+                )
 
-    def _from_terms(self, terms: Sequence[Term]) -> Iterator[Candidate]:
+    def _check_single_terms(self, terms: Sequence[Term]) -> None:
         for term in terms:
-            yield costed(term.text, _BLOCKS[term.placement], joiner=_JOINER, cost=self._cost)
+            if len(term.text.encode(errors="replace")) < WHISPER_PROMPT_TOKENS:
+                continue  # no term has more tokens than bytes, its leading space included
+            if (tokens := self._costs(" ", "")[term.text]) > WHISPER_PROMPT_TOKENS:
+                raise Conflict(
+                    f"A term costs {tokens} tokens, Whisper reads {WHISPER_PROMPT_TOKENS} in all; shorten it.",
+                    param="text",
+                    code="term_over_budget",
+                    details={"tokens": tokens, "budget": WHISPER_PROMPT_TOKENS},
+                )
 
-    def _from_request(self, words: RequestWords) -> Iterator[Candidate]:
-        for text in words.texts():
-            if "<|" in text or not text.isprintable():
-                raise InvalidText("Prompt and keywords take no control characters or control tokens.", param="prompt")
-            yield costed(text, Block.REQUEST, joiner=_JOINER, cost=self._cost)
+    def _budget(self, own: int | None) -> int:
+        return min(WHISPER_PROMPT_TOKENS, self._default_budget if own is None else own)
 
-    def _cost(self, unit: str) -> int:
-        if unit not in self._costs:
-            self._costs[unit] = len(self._counter.encode(unit))
-        return self._costs[unit]
+    def _limits(self, snapshot: GlossarySnapshot | None, profile: Profile) -> Limits:
+        budget = self._budget(snapshot.token_budget if snapshot else None)
+        return Limits(
+            tokens=min(budget, profile.max_tokens),
+            characters=profile.max_characters,
+            terms=snapshot.max_terms if snapshot else None,
+        )
+
+    def _make(
+        self,
+        snapshot: GlossarySnapshot | None,
+        language: str | None,
+        words: RequestWords,
+        profile: str,
+        limits: Limits,
+    ) -> PromptPlan:
+        pinned, seeds, ranked = self._grouped(snapshot, language) if snapshot else _NO_GROUPS
+        groups = (pinned, seeds, *words.groups(), ranked)
+        gap = gap_for(language or (snapshot.language if snapshot else None))
+        selection = select(groups, limits=limits, gap=gap, costs=self._costs)
+        self._refuse_words_that_do_not_fit(selection, limits)
+        ids = tuple(self._counter.encode(f" {selection.text}")) if selection.text else ()
+        if len(ids) != selection.tokens:
+            raise InternalError(
+                "Token costs do not add up for this model's tokenizer; the prompt was not sent.",
+                details={"sum": selection.tokens, "tokens": len(ids)},
+            )
+        return PromptPlan(
+            text=selection.text,
+            ids=ids,
+            estimated_tokens=estimate_tokens(selection.text, self._vocabulary) if selection.text else 0,
+            budget=limits.tokens,
+            kept=selection.kept,
+            dropped=selection.dropped,
+            profile=profile,
+        )
+
+    def _grouped(self, snapshot: GlossarySnapshot, language: str | None) -> tuple[Group, ...]:
+        key = (snapshot.slug, snapshot.revision, language)
+        groups = self._groups.get(key, snapshot.terms)
+        if groups is None:
+            groups = _in_groups(snapshot.terms_for(language))
+            self._groups.put(key, snapshot.terms, groups)
+        return groups
+
+    def _refuse_words_that_do_not_fit(self, selection: Selection, limits: Limits) -> None:
+        request, duplicate = Block.REQUEST, DropReason.DUPLICATE
+        refused = [term for term in selection.dropped if term.block is request and term.reason is not duplicate]
+        if not refused:
+            return
+        self._metrics.refused()
+        tail = sum(term.tokens for term in selection.kept if term.block in (Block.PINNED, Block.SEED))
+        wanted = sum(term.tokens for term in selection.kept if term.block is request)
+        wanted += sum(term.tokens for term in refused)
+        raise PromptOverBudget(
+            f"The request's prompt and keywords need {wanted} tokens; beside the pinned and seed terms "
+            f"{limits.tokens - tail} of {limits.tokens} are left"
+            + (f", and {limits.characters} characters in all" if limits.characters is not None else "")
+            + ". Send fewer or shorter words.",
+            param="prompt",
+            details={"tokens": wanted, "available": limits.tokens - tail, "budget": limits.tokens, "tail": tail},
+        )
+
+
+def _in_groups(terms: Sequence[Term]) -> tuple[Group, ...]:
+    """Pinned, seeds, ranked, each in the total order, whatever order they came in."""
+    ordered = sorted(terms, key=order_key)
+    return tuple(
+        Group(block, [term.text.strip() for term in ordered if term.placement is placement])
+        for placement, block in _BLOCKS
+    )
