@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from app.prompt.joiner import COMMA, Gap, gap_before
 from app.prompt.plan import Block, DroppedTerm, DropReason, KeptTerm
 
+# The first gives way last. The prompt is sent in the reverse of this, so that the most important stands at its end.
+PRECEDENCE = (Block.PINNED, Block.SEED, Block.REQUEST, Block.RANKED)
+
 _WIDE_STOPS = ("。", "！", "？")
 _STOPS = (".", "!", "?", "…", *_WIDE_STOPS)
 

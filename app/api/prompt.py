@@ -1,0 +1,59 @@
+"""`GET /prompt/preview` and `GET /prompts/{sha256}`. In: a glossary and for what; the name of a prompt. Out: the exact
+prompt with its costs, as JSON or text. Event loop thread; planning runs on a worker thread."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import PlainTextResponse, Response
+
+from app.api.prompt_shapes import PreviewShape, StoredPromptShape
+from app.api.schemas import ErrorShape
+from app.api.state import State
+from app.decoding.languages import parse_language
+from app.errors import NotFound
+from app.prompt.preview import as_text, preview_of
+
+router = APIRouter(tags=["prompt"])
+
+
+@router.get(
+    "/prompt/preview",
+    response_model=PreviewShape,
+    responses={
+        200: {"content": {"text/plain": {}}, "description": "The prompt as it would be sent now."},
+        **{status: {"model": ErrorShape} for status in (400, 404, 422, 503)},
+    },
+    summary="The exact prompt of a glossary: terms, tokens, what is left out and why",
+)
+async def preview(
+    state: State,
+    glossary: Annotated[str, Query(description="Slug of the glossary.")],
+    language: Annotated[str | None, Query(description="Code or name; empty or `auto`: not known yet.")] = None,
+    revision: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Of the glossary; none: newest.")] = None,
+    profile: Annotated[str, Query(description="Whose limits: `whisper` or `groq`.")] = "whisper",
+    output: Annotated[Literal["json", "text"], Query(alias="format", description="JSON, or a page of text.")] = "json",
+) -> Response:
+    code = parse_language(language)
+    snapshot = await state.glossaries.snapshot(glossary, revision=revision)
+    plan = await run_in_threadpool(state.planner.plan, snapshot, language=code, profile=profile)
+    shown = await run_in_threadpool(preview_of, plan, snapshot, code)
+    if output == "text":
+        return PlainTextResponse(as_text(shown))
+    body = await run_in_threadpool(lambda: PreviewShape.of(shown).model_dump_json())
+    return Response(body, media_type="application/json")
+
+
+@router.get(
+    "/prompts/{sha256}",
+    response_model=StoredPromptShape,
+    responses={status: {"model": ErrorShape} for status in (404, 422, 503)},
+    summary="A prompt that was sent, by the name that a receipt gives it",
+)
+async def stored_prompt(
+    state: State, sha256: Annotated[str, Path(pattern=r"^[0-9a-f]{64}$", description="`receipt.prompt.sha256`.")]
+) -> StoredPromptShape:
+    prompt = await state.glossaries.prompt(sha256)
+    if prompt is None:
+        raise NotFound("No prompt of that name was ever sent.", param="sha256", code="prompt_not_found")
+    return StoredPromptShape.model_validate(prompt)
