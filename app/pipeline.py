@@ -69,7 +69,7 @@ class TranscriptionPipeline:
         timer = StageTimer()
         with timer.stage("glossary"):
             snapshot = await self._snapshot(job)
-            plans = self._plan(job, snapshot)
+            plans = await asyncio.to_thread(self._plan, job, snapshot)
         with timer.stage("audio"):
             waveform, windows = await asyncio.get_running_loop().run_in_executor(self._threads, self._hear, job.audio)
         with timer.stage("decoding"):

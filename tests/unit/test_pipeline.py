@@ -1,0 +1,177 @@
+"""The steps of one request, with a queue that answers at once: which prompts are sent, what is waited for, what is
+dropped when the client leaves."""
+
+import asyncio
+import wave
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from prometheus_client import CollectorRegistry
+
+from app.audio import vad
+from app.audio.metrics import AudioMetrics
+from app.audio.waveform import SAMPLE_RATE, Samples, Span
+from app.decoding.request import ANY_LANGUAGE, DecodedSegment, DecodeOptions, Outcome, PromptSet, WindowResult
+from app.errors import InvalidAudio, NotFound
+from app.glossary.term import GlossarySnapshot, Placement, Term
+from app.pipeline import TranscriptionJob, TranscriptionPipeline
+from app.prompt.metrics import PromptMetrics
+from app.prompt.planner import PromptPlanner
+
+CLINIC = GlossarySnapshot(
+    "clinic",
+    3,
+    terms=(Term("Sonalift", Placement.PINNED, id=1), Term("타벨린", Placement.PINNED, language="ko", id=2)),
+)
+
+
+class BytesCounter:
+    def encode(self, text: str) -> list[int]:
+        return list(text.encode())
+
+
+class Glossaries:
+    def __init__(self) -> None:
+        self.remembered: list[dict[str, object]] = []
+
+    async def snapshot(self, slug: str, *, revision: int | None = None) -> GlossarySnapshot:
+        if slug != CLINIC.slug:
+            raise NotFound("No such glossary.", code="glossary_not_found")
+        return CLINIC
+
+    async def remember_prompt(self, **prompt: object) -> None:
+        self.remembered.append(prompt)
+
+
+@dataclass
+class Submitted:
+    prompts: PromptSet
+    options: DecodeOptions
+    windows: int
+    language: str
+    blocked: bool
+    started: asyncio.Event
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    async def __aiter__(self) -> AsyncIterator[WindowResult]:
+        self.started.set()
+        if self.blocked:
+            await asyncio.Event().wait()
+        for index in range(self.windows):
+            segment = DecodedSegment(0.0, 1.0, f" window {index}")
+            yield WindowResult(index, self.language, 0.9, Outcome.DECODED, "first", segments=(segment,))
+
+
+class Queue:
+    fingerprint = "abc"
+
+    def __init__(self, language: str = "en", *, blocked: bool = False) -> None:
+        self.language = language
+        self.blocked = blocked
+        self.submitted: list[Submitted] = []
+        self.started = asyncio.Event()
+
+    def submit(
+        self,
+        request_id: str,
+        windows: Sequence[Samples],
+        prompts: PromptSet,
+        options: DecodeOptions,
+        *,
+        deadline: float | None = None,
+    ) -> Submitted:
+        self.submitted.append(Submitted(prompts, options, len(windows), self.language, self.blocked, self.started))
+        return self.submitted[-1]
+
+
+@pytest.fixture
+def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two seconds of sound in which voice detection is told to find speech."""
+    monkeypatch.setattr("app.pipeline.speech_spans", lambda samples: (Span(0, 2 * SAMPLE_RATE),))
+    path = tmp_path / "clip.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(SAMPLE_RATE)
+        file.writeframes((1000 * np.sin(np.arange(2 * SAMPLE_RATE) / 20)).astype("<i2").tobytes())
+    return path
+
+
+def pipeline(queue: Queue, glossaries: Glossaries | None = None) -> TranscriptionPipeline:
+    registry = CollectorRegistry()
+    parts: Any = (
+        glossaries or Glossaries(),
+        PromptPlanner(BytesCounter(), default_budget=223, metrics=PromptMetrics(registry)),
+        queue,
+        AudioMetrics(registry),
+    )
+    return TranscriptionPipeline(*parts, max_audio_seconds=60)
+
+
+async def test_an_unknown_language_gets_a_prompt_for_each_that_it_may_be(clip: Path) -> None:
+    queue = Queue(language="ko")
+    transcript = await pipeline(queue).transcribe(TranscriptionJob("r", clip, glossary="clinic"))
+    sent = {code: bytes(ids).decode() for code, ids in queue.submitted[0].prompts.by_language.items()}
+    assert set(sent) == {ANY_LANGUAGE, "ko"}
+    assert sent[ANY_LANGUAGE] == " Sonalift"
+    assert "타벨린" in sent["ko"]
+    assert set(transcript.receipt.prompt.kept) == {"Sonalift", "타벨린"}
+
+
+async def test_a_given_language_gets_its_own_terms_only(clip: Path) -> None:
+    queue = Queue()
+    transcript = await pipeline(queue).transcribe(TranscriptionJob("r", clip, glossary="clinic", language="en"))
+    assert queue.submitted[0].options.language == "en"
+    assert transcript.receipt.prompt.kept == ("Sonalift",)
+
+
+async def test_without_a_glossary_nothing_is_sent_and_nothing_remembered(clip: Path) -> None:
+    queue, glossaries = Queue(), Glossaries()
+    transcript = await pipeline(queue, glossaries).transcribe(TranscriptionJob("r", clip))
+    assert queue.submitted[0].prompts.ids("en") == ()
+    assert (transcript.receipt.prompt.glossary, transcript.receipt.prompt.tokens) == (None, 0)
+    assert glossaries.remembered == []
+
+
+async def test_the_prompt_that_was_sent_is_remembered(clip: Path) -> None:
+    glossaries = Glossaries()
+    transcript = await pipeline(Queue(), glossaries).transcribe(TranscriptionJob("r", clip, glossary="clinic"))
+    assert [prompt["sha256"] for prompt in glossaries.remembered] == [transcript.receipt.prompt.sha256]
+
+
+async def test_silence_never_reaches_the_model(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.pipeline.speech_spans", lambda samples: ())
+    queue = Queue()
+    transcript = await pipeline(queue).transcribe(TranscriptionJob("r", clip, glossary="clinic"))
+    assert queue.submitted == []
+    assert (transcript.text, transcript.language, transcript.duration) == ("", None, 2.0)
+
+
+async def test_a_client_that_leaves_cancels_its_work(clip: Path) -> None:
+    queue = Queue(blocked=True)
+    work = asyncio.create_task(pipeline(queue).transcribe(TranscriptionJob("r", clip)))
+    await queue.started.wait()
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert queue.submitted[0].cancelled
+
+
+async def test_bad_audio_and_unknown_glossary_are_told_apart(clip: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.mp3").write_text("<html>")
+    with pytest.raises(InvalidAudio):
+        await pipeline(Queue()).transcribe(TranscriptionJob("r", tmp_path / "page.mp3"))
+    with pytest.raises(NotFound):
+        await pipeline(Queue()).transcribe(TranscriptionJob("r", clip, glossary="other"))
+
+
+def test_voice_detection_leaves_very_short_clips_alone() -> None:
+    """10 to 100 ms with a prompt come back as confident text unless they are kept from the model."""
+    assert vad.speech_spans(np.zeros(SAMPLE_RATE // 20, dtype=np.float32)) == ()
