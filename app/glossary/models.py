@@ -96,9 +96,9 @@ terms = Table(
     CheckConstraint("text <> '' AND match_key <> ''", name="not_empty"),
 )
 
-current = terms.c.valid_to.is_(None)
+is_current = terms.c.valid_to.is_(None)
 
-Index("terms_current_id", terms.c.id, unique=True, postgresql_where=current)
+Index("terms_current_id", terms.c.id, unique=True, postgresql_where=is_current)
 Index(
     "terms_current_match",
     terms.c.glossary_id,
@@ -106,7 +106,7 @@ Index(
     terms.c.language,
     unique=True,
     postgresql_nulls_not_distinct=True,
-    postgresql_where=current,
+    postgresql_where=is_current,
 )
 Index(
     "terms_current_order",
@@ -115,7 +115,7 @@ Index(
     terms.c.priority.desc(),
     terms.c.text,
     terms.c.id,
-    postgresql_where=current,
+    postgresql_where=is_current,
 )
 Index("terms_opened", terms.c.glossary_id, terms.c.valid_from)
 Index("terms_closed", terms.c.glossary_id, terms.c.valid_to, postgresql_where=terms.c.valid_to.is_not(None))

@@ -2,6 +2,7 @@
 order, the same on every machine. Pure; any thread."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -35,8 +36,8 @@ class Term:
 class GlossarySnapshot:
     """A glossary at one revision, terms in total order (most important first), active ones only.
 
-    `language` is the glossary's own, None for any. `token_budget` and `max_terms` are the glossary's own limits, None for the server's. `stale` is true when the
-    database was away and this is the last one seen.
+    `language` is the glossary's own, None for any. `token_budget` and `max_terms` are the glossary's own limits, None
+    for the server's. `stale` is true when the database was away and this is the last one seen.
     """
 
     slug: str
@@ -55,6 +56,48 @@ class GlossarySnapshot:
         """Terms that apply to speech in `language`: those of that language and those of any. With None (language
         not known yet) only the latter."""
         return tuple(term for term in self.terms if term.language is None or term.language == language)
+
+
+@dataclass(frozen=True, slots=True)
+class GlossarySettings:
+    """What a glossary is apart from its terms. `language`: the one it is meant for, None for any; `token_budget`: 1 to
+    223 tokens, `max_terms`: at least 1, each None for the server's."""
+
+    language: str | None = None
+    token_budget: int | None = None
+    max_terms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Glossary:
+    """A glossary as it is now; `terms` counts all of its terms, inactive ones too."""
+
+    slug: str
+    revision: int
+    settings: GlossarySettings
+    terms: int
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One entry of the change log: who did what when, and how many terms it touched."""
+
+    revision: int
+    at: datetime
+    actor: str
+    action: str
+    added: int
+    changed: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class TermChange:
+    """What one revision did to one term: `before` None: added; `after` None: removed."""
+
+    before: Term | None
+    after: Term | None
 
 
 def order_key(term: Term) -> tuple[int, int, bytes, int]:
