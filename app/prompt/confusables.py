@@ -67,8 +67,8 @@ def confusable_pairs(texts: Sequence[str]) -> tuple[ConfusablePair, ...]:
 
 
 def sound_of(text: str) -> str:
-    """Latin letters for how a text sounds, alike across scripts: those of `Sonalift`, `소나리프트` and `ソナリフト` differ
-    in vowels only. Romanised by anyascii, which reads Han characters in Mandarin."""
+    """Latin letters for how a text sounds, alike across scripts: `Sonalift`, `소나리프트` and `ソナリフト` come out
+    different in vowels only. Romanised by anyascii, which reads Han characters in Mandarin."""
     latin = "".join(filter(str.isalnum, anyascii(unicodedata.normalize("NFC", text)).lower()))
     for written, sounded in _SPELLINGS:
         latin = latin.replace(written, sounded)

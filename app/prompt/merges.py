@@ -16,6 +16,9 @@ _BYTE_ORDER = [*_PRINTABLE, *(byte for byte in range(256) if byte not in set(_PR
 _BYTE_TO_ID = bytes(_BYTE_ORDER.index(byte) for byte in range(256))
 _FIRST_MERGE_ID = 256
 
+# How tokenizer files write the bytes of ids 0 to 255: printable ones as they are, the others from U+0100 on.
+BYTE_ALPHABET = [*map(chr, _PRINTABLE), *(chr(256 + number) for number in range(256 - len(_PRINTABLE)))]
+
 
 class Vocabulary(StrEnum):
     """The byte-level vocabularies of Whisper. OTHER is any that is neither, a fine-tuned one for example."""

@@ -55,14 +55,3 @@ def pieces(chunk: str) -> list[str]:
 def has_unassigned(text: str) -> bool:
     """Whether a code point was without a class when the table was made: a newer tokenizer may call it a letter."""
     return _patterns()[2].search(text) is not None
-
-
-def begins_with_word(text: str) -> bool:
-    """Whether the first character is a letter or a number in the tokenizer's sense, now and in newer Unicode."""
-    return _word().match(text) is not None
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    body = _classes()
-    return re.compile(f"[{body['letter']}{body['number']}]")

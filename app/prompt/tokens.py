@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from app.errors import InvalidText, NotReady
-from app.prompt.merges import KNOWN_VOCABULARIES, Vocabulary, encode_piece, pack, packed
+from app.prompt.merges import BYTE_ALPHABET, KNOWN_VOCABULARIES, Vocabulary, encode_piece, pack, packed
 from app.prompt.pieces import chunks, has_unassigned, pieces
 
 _CACHED_CHUNKS = 16_384
@@ -21,21 +21,16 @@ _CACHED_CHUNK_CHARACTERS = 64
 
 
 class TokenCounter(Protocol):
-    """Ids of text: exact, never a control token. `vocabulary` says which table bounds it."""
-
-    vocabulary: Vocabulary = Vocabulary.OTHER
+    """Ids of text: exact, never a control token."""
 
     def encode(self, text: str) -> list[int]:
         """Ids of exactly `text`, nothing added. Raises InvalidText for a lone surrogate."""
         ...
 
-    def count_many(self, texts: list[str]) -> list[int]:
-        """`len(encode(text))` of each."""
-        return [len(self.encode(text)) for text in texts]
-
 
 class WhisperTokens(TokenCounter):
-    """The tokenizer of a model folder, without its control tokens: text that spells one is encoded as that text."""
+    """The tokenizer of a model folder, without its control tokens: text that spells one is encoded as that text.
+    `vocabulary` says which table bounds its counts."""
 
     def __init__(self, tokenizer: Tokenizer, vocabulary: Vocabulary) -> None:
         self._tokenizer = tokenizer
@@ -59,16 +54,9 @@ class WhisperTokens(TokenCounter):
     def encode(self, text: str) -> list[int]:
         try:
             ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
-        except UnicodeEncodeError:
-            raise lone_surrogate() from None
+        except (TypeError, UnicodeEncodeError):  # the library says either, whichever of its versions
+            raise _lone_surrogate() from None
         return ids
-
-    def count_many(self, texts: list[str]) -> list[int]:
-        try:
-            encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        except UnicodeEncodeError:
-            raise lone_surrogate() from None
-        return [len(encoding) for encoding in encodings]
 
 
 def byte_level_merges(tokenizer: dict[str, Any]) -> list[tuple[int, int]]:
@@ -82,6 +70,8 @@ def byte_level_merges(tokenizer: dict[str, Any]) -> list[tuple[int, int]]:
     if cutter["type"] != "ByteLevel" or cutter["add_prefix_space"] or not cutter.get("use_regex", True):
         raise ValueError("not the byte-level cutting rule of GPT-2")
     vocabulary = model["vocab"]
+    if [vocabulary.get(byte) for byte in BYTE_ALPHABET] != list(range(256)):
+        raise ValueError("the first 256 tokens are not the bytes in GPT-2's order")
     merges = []
     for number, (left, right) in enumerate(map(_pair, model["merges"]), start=256):
         if vocabulary[left + right] != number:
@@ -101,14 +91,14 @@ def estimate_tokens(text: str, vocabulary: Vocabulary | None = None) -> int:
     try:
         byte_count = len(framed.encode())
     except UnicodeEncodeError:
-        raise lone_surrogate() from None
+        raise _lone_surrogate() from None
     if vocabulary is Vocabulary.OTHER or "<|" in framed:
         return byte_count
     wanted = KNOWN_VOCABULARIES if vocabulary is None else (vocabulary,)
     return max(sum(_chunk_bound(chunk, each) for chunk in chunks(framed)) for each in wanted)
 
 
-def lone_surrogate() -> InvalidText:
+def _lone_surrogate() -> InvalidText:
     return InvalidText("The text has half of a surrogate pair, which is not a character; send valid UTF-8.")
 
 
