@@ -23,6 +23,7 @@ from app.decoding.engine import EngineConfig
 from app.decoding.metrics import DecodingMetrics
 from app.decoding.model_files import resolve_model
 from app.errors import LexicueError
+from app.glossary.metrics import GlossaryMetrics
 from app.glossary.store import GlossaryStore
 from app.pipeline import TranscriptionPipeline
 from app.prompt.metrics import PromptMetrics
@@ -93,7 +94,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         )
         stack.push_async_callback(dispatcher.stop, settings.drain_seconds)
         await dispatcher.start()
-    store = GlossaryStore(database, tail_check=planner.check_tail)
+    store = GlossaryStore(database, tail_check=planner.check_tail, metrics=GlossaryMetrics(telemetry.registry))
     pipeline = TranscriptionPipeline(
         store,
         planner,

@@ -75,7 +75,7 @@ class TranscriptionPipeline:
         with timer.stage("decoding"):
             results = [result async for result in self._decode(job, waveform, windows, plans)]
         plan = plans.get(results[0].language if results else ANY_LANGUAGE, plans[ANY_LANGUAGE])
-        if snapshot is not None:
+        if snapshot is not None and job.words == RequestWords():  # text that came with a request is not kept
             with timer.stage("remember"):
                 await self._remember(plan, snapshot)
         transcript = assemble(

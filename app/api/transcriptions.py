@@ -6,21 +6,36 @@ import re
 from collections.abc import Coroutine
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
+from app.api.answers import answer
 from app.api.schemas import ErrorShape, TranscriptShape
 from app.api.state import State
 from app.api.uploads import upload_on_disk
 from app.decoding.languages import parse_language
+from app.decoding.request import Task
 from app.errors import InvalidRequest, LexicueError
 from app.pipeline import TranscriptionJob
+from app.prompt.planner import RequestWords
 from app.telemetry import request_id_var
+from app.transcript.formats import ResponseFormat
 from app.transcript.transcript import Transcript
 
 router = APIRouter(tags=["transcription"])
 
 _FIELD_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,40}")
-_FIELDS = {"file", "glossary", "language"}
+_FIELDS = {
+    "file",
+    "glossary",
+    "revision",
+    "language",
+    "task",
+    "response_format",
+    "word_timestamps",
+    "prompt",
+    "keywords[]",
+}
+_TEXT = {"schema": {"type": "string"}}
 
 
 class ClientClosed(LexicueError):
@@ -33,8 +48,10 @@ class ClientClosed(LexicueError):
 @router.post(
     "/transcribe",
     response_model=TranscriptShape,
-    response_model_exclude_none=False,
-    responses={status: {"model": ErrorShape} for status in (400, 404, 413, 422, 429, 503, 504)},
+    responses={
+        200: {"content": {"text/plain": _TEXT, "text/vtt": _TEXT}},
+        **{status: {"model": ErrorShape} for status in (400, 404, 413, 422, 429, 503, 504)},
+    },
     summary="Transcribe a recording with a glossary",
 )
 async def transcribe(
@@ -42,17 +59,30 @@ async def transcribe(
     state: State,
     file: Annotated[UploadFile, File(description="Audio, or video with sound, in any common format.")],
     glossary: Annotated[str | None, Form(description="Slug of the glossary; none: no bias.")] = None,
+    revision: Annotated[int | None, Form(ge=1, le=2**31 - 1, description="Of the glossary; none: newest.")] = None,
     language: Annotated[str | None, Form(description="Code or name; empty or `auto`: detect.")] = None,
-) -> Transcript:
+    task: Annotated[Task, Form(description="`translate` gives English.")] = Task.TRANSCRIBE,
+    response_format: Annotated[ResponseFormat, Form(description="Shape of the answer.")] = ResponseFormat.JSON,
+    word_timestamps: Annotated[bool, Form(description="Give each segment its words with times.")] = False,
+    prompt: Annotated[str, Form(description="Words for this request only; they share the prompt budget.")] = "",
+    keywords: Annotated[
+        list[str], Form(alias="keywords[]", description="Terms for this request only, the first the most important.")
+    ] = [],  # noqa: B006 - the framework copies it
+) -> Response:
     await _refuse_unknown_fields(request)
     async with upload_on_disk(file) as path:
         job = TranscriptionJob(
             request_id=request_id_var.get(),
             audio=path,
             glossary=(glossary or "").strip() or None,
+            revision=revision,
             language=parse_language(language),
+            task=task,
+            word_timestamps=word_timestamps,
+            words=RequestWords(prompt, tuple(keywords)),
         )
-        return await _unless_client_leaves(request, state.pipeline.transcribe(job))
+        transcript = await _unless_client_leaves(request, state.pipeline.transcribe(job))
+    return answer(transcript, response_format)
 
 
 async def _refuse_unknown_fields(request: Request) -> None:
