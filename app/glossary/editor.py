@@ -56,9 +56,10 @@ class GlossaryEditor:
                 raise Conflict("There is a glossary of that name already.", param="slug", code="slug_taken")
             return glossary
 
-    async def update(self, slug: str, settings: GlossarySettings, edit: Edit) -> Glossary:
-        """Raises NotFound, PreconditionFailed, Conflict (the tail does not fit the new budget)."""
+    async def update(self, slug: str, change: Callable[[GlossarySettings], GlossarySettings], edit: Edit) -> Glossary:
+        """`change` is given the settings as they are now. Raises NotFound, PreconditionFailed, Conflict (the tail does not fit the new budget)."""
         async with self.editing(slug, edit) as (session, glossary, _):
+            settings = change(glossary.settings)
             if settings == glossary.settings:
                 return glossary
             changed = await self.bump(session, replace(glossary, settings=settings), edit.actor, "update")

@@ -24,12 +24,20 @@ _KEPT_SAVED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SentPrompt:
-    """`sources`: the (slug, revision) pairs that it was made from."""
+    """`sources`: the (slug, revision) pairs that it was made from, the first use first; never empty."""
 
     sha256: str
     ids: tuple[int, ...]
     text: str
     sources: tuple[tuple[str, int], ...]
+
+    @property
+    def glossary(self) -> str:
+        return self.sources[0][0]
+
+    @property
+    def revision(self) -> int:
+        return self.sources[0][1]
 
 
 class PromptLog:

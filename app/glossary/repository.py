@@ -2,7 +2,7 @@
 Event loop thread; every function runs inside the caller's transaction."""
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,16 +95,13 @@ async def active_terms(session: AsyncSession, glossary: Glossary, *, tail_only: 
 
 async def active_terms_at(session: AsyncSession, glossary: Glossary, revision: int) -> tuple[Term, ...]:
     """Terms that were in use at a past revision, exactly, in total order."""
-    alive = and_(terms.c.valid_from <= revision, or_(is_current, terms.c.valid_to > revision))
-    query = select(*TERM_COLUMNS).where(terms.c.glossary_id == glossary.id, alive, terms.c.active)
+    query = select(*TERM_COLUMNS).where(terms.c.glossary_id == glossary.id, _alive(revision), terms.c.active)
     return await _collect(session, query)
 
 
-async def every_term(session: AsyncSession, glossary: Glossary) -> AsyncIterator[Term]:
-    """All terms, inactive ones too, in total order, without holding them all in memory."""
-    query = _now(select(*TERM_COLUMNS), glossary).order_by(*TOTAL_ORDER)
-    async for row in await session.stream(query.execution_options(yield_per=_BATCH)):
-        yield make_term(row)
+async def all_terms_at(session: AsyncSession, glossary: Glossary, revision: int) -> tuple[Term, ...]:
+    """As `active_terms_at`, inactive terms too."""
+    return await _collect(session, select(*TERM_COLUMNS).where(terms.c.glossary_id == glossary.id, _alive(revision)))
 
 
 async def settings_at(session: AsyncSession, glossary: Glossary, revision: int) -> GlossarySettings:
@@ -167,6 +164,10 @@ def _glossary(row: Any, count: int) -> Glossary:
 
 def _now(query: Select[Any], glossary: Glossary) -> Select[Any]:
     return query.where(terms.c.glossary_id == glossary.id, is_current)
+
+
+def _alive(revision: int) -> ColumnElement[bool]:
+    return and_(terms.c.valid_from <= revision, or_(is_current, terms.c.valid_to > revision))
 
 
 def _conditions(wanted: TermFilter) -> list[ColumnElement[bool]]:

@@ -18,7 +18,7 @@ from app.errors import NotFound, NotReady
 from app.glossary.bulk import BulkImport, ImportMode
 from app.glossary.editor import Edit, GlossaryEditor, TailCheck
 from app.glossary.metrics import GlossaryMetrics
-from app.glossary.prompt_log import PromptLog
+from app.glossary.prompt_log import PromptLog, SentPrompt
 from app.glossary.repository import active_terms, active_terms_at, find_glossary, settings_at
 from app.glossary.term import Glossary, GlossarySettings, GlossarySnapshot, Term
 from app.glossary.term_rows import clean_rows
@@ -101,6 +101,10 @@ class GlossaryStore:
     async def remember_prompt(self, *, sha256: str, ids: Sequence[int], text: str, slug: str, revision: int) -> None:
         """Keep a prompt that was sent. Never fails and never waits for a database that is away: it is kept then."""
         await self.prompts.remember(sha256, tuple(ids), text, slug, revision)
+
+    async def prompt(self, sha256: str) -> SentPrompt | None:
+        """A prompt that was sent, None if none of that name was. Raises NotReady."""
+        return await self.prompts.find(sha256)
 
     def _is_fresh(self, copy: _Copy) -> bool:
         return self._clock() - copy.checked < FRESH_SECONDS
