@@ -71,7 +71,7 @@ async def _framework(_request: Request, error: Exception) -> JSONResponse:
             known: LexicueError = NotFound("No such route; GET /docs lists them.", code="unknown_route")
         case HTTPStatus.METHOD_NOT_ALLOWED:
             known = MethodNotAllowed("That route does not take this method; GET /docs lists what it takes.")
-        case HTTPStatus.CONTENT_TOO_LARGE:
+        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             known = TooLarge("The request body is too large.")
         case _:
             known = InvalidRequest(

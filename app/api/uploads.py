@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from fastapi import UploadFile
 
@@ -20,7 +20,7 @@ async def upload_on_disk(upload: UploadFile) -> AsyncIterator[Path]:
         yield Path(file.name)
 
 
-def _copy(source: BinaryIO, target: object) -> None:
+def _copy(source: IO[bytes], target: IO[bytes]) -> None:
     source.seek(0)
-    shutil.copyfileobj(source, target)  # type: ignore[misc]
-    target.flush()  # type: ignore[attr-defined]
+    shutil.copyfileobj(source, target)
+    target.flush()
