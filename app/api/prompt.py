@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, Response
 
-from app.api.prompt_shapes import PreviewShape, StoredPromptShape
+from app.api.prompt_shapes import PreviewShape, PromptSourceShape, StoredPromptShape
 from app.api.schemas import ErrorShape
 from app.api.state import State
 from app.decoding.languages import parse_language
@@ -56,4 +56,9 @@ async def stored_prompt(
     prompt = await state.glossaries.prompt(sha256)
     if prompt is None:
         raise NotFound("No prompt of that name was ever sent.", param="sha256", code="prompt_not_found")
-    return StoredPromptShape.model_validate(prompt)
+    return StoredPromptShape(
+        sha256=prompt.sha256,
+        text=prompt.text,
+        ids=list(prompt.ids),
+        sources=[PromptSourceShape(glossary=slug, revision=revision) for slug, revision in prompt.sources],
+    )

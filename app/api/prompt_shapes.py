@@ -91,9 +91,13 @@ class PreviewShape(_Shape):
         )
 
 
+class PromptSourceShape(_Shape):
+    glossary: str
+    revision: int
+
+
 class StoredPromptShape(_Shape):
     sha256: str
     text: str
     ids: list[int]
-    glossary: str | None
-    revision: int | None
+    sources: list[PromptSourceShape] = Field(description="Glossaries that it was made from, the first use first.")

@@ -12,34 +12,10 @@ from app.prompt.joiner import COMMA, IDEOGRAPHIC, Gap
 from app.prompt.plan import Block, DropReason
 from app.prompt.tokens import WhisperTokens
 
-WORDS = st.sampled_from(
-    [
-        "Grafana",
-        "Sonalift",
-        "ソナリフト",
-        "クバネティス",
-        "쿠버네티스",
-        "โซนาลิฟต์",
-        "เสียง",
-        "Кубернетес",
-        "云原生",
-        "Øl",
-        "™x",
-        "(beta)",
-        "A/B",
-        "3D",
-        "X-123/4",
-        "نقاء",
-        "שלום",
-        "Acme Inc.",
-        "그라파나 클라우드",
-        "a",
-        "é",
-        "🚀",
-        "和",
-        "、x",
-        "和、",
-    ]
+WORDS = st.one_of(
+    st.sampled_from(["Grafana", "Sonalift", "A/B", "3D", "X-123/4", "Acme Inc.", "a", "(beta)", "Øl", "™x", "é", "🚀"]),
+    st.sampled_from(["ソナリフト", "クバネティス", "和", "云原生", "、x", "和、", "โซนาลิฟต์", "เสียง", "쿠버네티스"]),
+    st.sampled_from(["그라파나 클라우드", "Кубернетес", "نقاء", "שלום"]),
 )
 TEXTS = st.lists(st.one_of(WORDS, ANY_TEXT.map(str.strip)), max_size=30, unique=True)
 GAPS = st.sampled_from([COMMA, IDEOGRAPHIC])
