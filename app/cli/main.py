@@ -20,3 +20,6 @@ app = typer.Typer(
 for command in (serve, migrate, preview, transcribe, tokens, demo):
     app.command()(command)
 app.add_typer(glossary.app, name="glossary")
+
+if __name__ == "__main__":
+    app()

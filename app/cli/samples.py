@@ -20,10 +20,10 @@ def load_samples(url: str) -> None:
         for file in sorted(SAMPLES.glob("*.csv")):
             if client.get(f"/glossaries/{file.stem}").status_code != HTTPStatus.NOT_FOUND:
                 continue
-            client.post("/glossaries", json={"slug": file.stem}).raise_for_status()
             client.post(
                 f"/glossaries/{file.stem}/terms:import",
                 content=file.read_bytes(),
+                params={"create": "true"},
                 headers={"Content-Type": "text/csv"},
             ).raise_for_status()
             log.info("sample glossary loaded", slug=file.stem)

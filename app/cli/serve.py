@@ -3,7 +3,9 @@ ready, progress on stderr. Main thread."""
 
 import asyncio
 import logging
+import signal
 import socket
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -28,6 +30,9 @@ def serve(
     except LexicueError as error:
         fail(error.message)
     configure_logging(log_format=settings.log_format, level=settings.log_level)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # The server raises the signal again once it has drained; stopping when asked to is success, exit code 0.
+        signal.signal(number, _stopped)
     listener = _listen(settings)
     server = _Server(settings, listener, sample=sample)
     try:
@@ -36,6 +41,10 @@ def serve(
         if server.failure is None:
             raise
         fail(server.failure)
+
+
+def _stopped(_number: int, _frame: FrameType | None) -> None:
+    return
 
 
 class _Server(uvicorn.Server):
