@@ -42,7 +42,7 @@ def test_metrics_are_what_promtool_accepts(client: httpx.Client) -> None:
         'lexicue_decode_windows_total{outcome="decoded"}',
         "lexicue_speech_seconds_total",
         "lexicue_queue_audio_seconds 0.0",
-        "lexicue_worker_up 1.0",
+        'lexicue_worker_up{device="0"} 1.0',
         'lexicue_requests_total{outcome="2xx",route="/transcribe"}',
         "lexicue_build_info{",
     ):
