@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.prompt.joiner import COMMA, Gap, gap_before
-from app.prompt.plan import Block, DroppedTerm, DropReason, KeptTerm
+from app.prompt.plan import Block, DroppedTerms, DropReason, KeptTerm
 
 # The first gives way last. The prompt is sent in the reverse of this, so that the most important stands at its end.
 PRECEDENCE = (Block.PINNED, Block.SEED, Block.REQUEST, Block.RANKED)
@@ -47,13 +47,13 @@ class Selection:
     text: str
     tokens: int
     kept: tuple[KeptTerm, ...]
-    dropped: tuple[DroppedTerm, ...]
+    dropped: DroppedTerms
 
 
 def select(groups: Sequence[Group], *, limits: Limits, gap: Gap, costs: UnitCosts) -> Selection:
     """Fill the budget from `groups`, most important first. Texts are trimmed; `gap` is the preferred one."""
     chain = _Chain(limits, gap, costs)
-    dropped: list[DroppedTerm] = []
+    dropped = DroppedTerms()
     seen: set[str] = set()
     for group in groups:
         block = group.block
@@ -62,15 +62,15 @@ def select(groups: Sequence[Group], *, limits: Limits, gap: Gap, costs: UnitCost
         for text in group.texts:
             cost = front.costs[text]
             if cost > front.room and text not in seen:  # where nearly all of a long glossary ends
-                dropped.append(DroppedTerm(text, block, cost + front.reopening, over))
+                dropped.add(text, block, cost + front.reopening, over)
                 continue
             reason = DropReason.DUPLICATE if text in seen else chain.admit(text, block, front)
             seen.add(text)
             if reason is None:
                 front = chain.front_for(group)
             else:
-                dropped.append(DroppedTerm(text, block, cost + front.reopening if cost else 0, reason))
-    return chain.finish(tuple(dropped))
+                dropped.add(text, block, cost + front.reopening if cost else 0, reason)
+    return chain.finish(dropped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class _Chain:
         self._reopening = self._costs(gap.space, closing)[text] - cost
         return None
 
-    def finish(self, dropped: tuple[DroppedTerm, ...]) -> Selection:
+    def finish(self, dropped: DroppedTerms) -> Selection:
         kept: list[KeptTerm] = []
         parts: list[str] = []
         for position, (text, block, gap, closing) in enumerate(reversed(self._units)):

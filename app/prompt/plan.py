@@ -2,10 +2,11 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import overload
 
 
 class Block(StrEnum):
@@ -38,17 +39,49 @@ class KeptTerm:
     tokens: int
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@dataclass(frozen=True, slots=True)
 class DroppedTerm:
-    """A term left out. `tokens`: what it would have cost in front of what was kept so far; 0 when it is unusable.
-
-    Not to be changed either; not `frozen` because a plan may have 100,000 of these and freezing triples their cost.
-    """
+    """A term left out. `tokens`: what it would have cost in front of what was kept so far; 0 when it is unusable."""
 
     text: str
     block: Block
     tokens: int
     reason: DropReason
+
+
+class DroppedTerms(Sequence[DroppedTerm]):
+    """Terms left out, the most important first, as columns: a plan may have 100,000, and as many objects would make
+    every collection of the garbage collector walk them. A row is made when it is looked at."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self) -> None:
+        self._columns: tuple[list[str], list[Block], list[int], list[DropReason]] = ([], [], [], [])
+
+    def add(self, text: str, block: Block, tokens: int, reason: DropReason) -> None:
+        texts, blocks, costs, reasons = self._columns
+        texts.append(text)
+        blocks.append(block)
+        costs.append(tokens)
+        reasons.append(reason)
+
+    def by_reason(self) -> Mapping[DropReason, int]:
+        return Counter(self._columns[-1])
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __iter__(self) -> Iterator[DroppedTerm]:
+        return map(DroppedTerm, *self._columns)
+
+    @overload
+    def __getitem__(self, at: int) -> DroppedTerm: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[DroppedTerm]: ...
+    def __getitem__(self, at: int | slice) -> DroppedTerm | list[DroppedTerm]:
+        if isinstance(at, slice):
+            return list(map(DroppedTerm, *(column[at] for column in self._columns)))
+        return DroppedTerm(*(column[at] for column in self._columns))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -62,7 +95,7 @@ class PromptPlan:
     estimated_tokens: int
     budget: int
     kept: tuple[KeptTerm, ...]
-    dropped: tuple[DroppedTerm, ...]
+    dropped: Sequence[DroppedTerm]
     profile: str = "whisper"
 
     @property
@@ -83,6 +116,8 @@ class PromptPlan:
 
     @cached_property
     def dropped_by_reason(self) -> Mapping[DropReason, int]:
+        if isinstance(self.dropped, DroppedTerms):
+            return self.dropped.by_reason()
         return Counter(term.reason for term in self.dropped)
 
 

@@ -20,7 +20,7 @@ from app.prompt.tokens import TokenCounter, WhisperTokens, estimate_tokens
 _BLOCKS = ((Placement.PINNED, Block.PINNED), (Placement.SEED, Block.SEED), (Placement.RANKED, Block.RANKED))
 _NO_LIMIT = Limits(tokens=1 << 60)
 _NO_GROUPS = tuple(Group(block, ()) for _, block in _BLOCKS)
-_REMEMBERED_TERMS = 500_000
+_REMEMBERED_TERMS = 250_000
 
 
 @dataclass(frozen=True, slots=True)
