@@ -91,6 +91,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
             DecodingMetrics(telemetry.registry),
             max_pending_audio_seconds=settings.max_pending_audio_seconds,
             policy=BatchPolicy(scope=settings.batch_scope),
+            devices=settings.devices(),
         )
         stack.push_async_callback(dispatcher.stop, settings.drain_seconds)
         await dispatcher.start()
@@ -125,7 +126,6 @@ def _engine_config(settings: Settings, model_path: Path) -> EngineConfig:
         kind=settings.engine,
         model_path=model_path,
         device=settings.device,
-        device_index=settings.devices()[0],
         compute_type=settings.compute_type,
         workers=settings.workers or available_cores(),
         beam_size=settings.beam_size,
