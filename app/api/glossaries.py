@@ -37,13 +37,13 @@ from app.glossary.repository import (
 from app.glossary.term import GlossarySettings, Placement, Term
 
 _ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": ErrorShape} for status in (400, 404, 409, 412, 422, 503)}
-router = APIRouter(prefix="/glossaries", tags=["glossaries"], responses=_ERRORS)
+entries = APIRouter(prefix="/glossaries")
 
 PageSize = Annotated[int, Query(ge=1, le=1000, description="Most entries on a page.")]
 TermId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 
 
-@router.get("", summary="All glossaries, by slug")
+@entries.get("", summary="All glossaries, by slug")
 async def all_glossaries(state: State, after: str | None = None, limit: PageSize = 100) -> GlossaryPage:
     if after is not None and not SLUG.fullmatch(after):
         raise InvalidRequest("`after` must be the `next` of a page before.", param="after", code="invalid_cursor")
@@ -53,7 +53,7 @@ async def all_glossaries(state: State, after: str | None = None, limit: PageSize
     return GlossaryPage(glossaries=[GlossaryShape.of(glossary) for glossary in page], next=following)
 
 
-@router.post("", status_code=201, summary="Create a glossary")
+@entries.post("", status_code=201, summary="Create a glossary")
 async def create_glossary(state: State, edit: EditOf, body: GlossaryBody, response: Response) -> GlossaryShape:
     glossary = await state.glossaries.editor.create(body.slug, body.onto(GlossarySettings()), edit.actor)
     response.headers["ETag"] = etag(glossary.revision)
@@ -61,7 +61,7 @@ async def create_glossary(state: State, edit: EditOf, body: GlossaryBody, respon
     return GlossaryShape.of(glossary)
 
 
-@router.get("/{slug}", summary="One glossary")
+@entries.get("/{slug}", summary="One glossary")
 async def one_glossary(state: State, slug: str, response: Response) -> GlossaryShape:
     async with state.database.session() as session:
         glossary = await find_glossary(session, slug)
@@ -70,7 +70,7 @@ async def one_glossary(state: State, slug: str, response: Response) -> GlossaryS
     return shape
 
 
-@router.patch("/{slug}", summary="Change language, budget or number of terms")
+@entries.patch("/{slug}", summary="Change language, budget or number of terms")
 async def change_glossary(
     state: State, edit: EditOf, slug: str, body: SettingsBody, response: Response
 ) -> GlossaryShape:
@@ -78,12 +78,12 @@ async def change_glossary(
     return await one_glossary(state, slug, response)
 
 
-@router.delete("/{slug}", status_code=204, summary="Delete a glossary; its history stays")
+@entries.delete("/{slug}", status_code=204, summary="Delete a glossary; its history stays")
 async def delete_glossary(state: State, edit: EditOf, slug: str) -> None:
     await state.glossaries.editor.delete(slug, edit)
 
 
-@router.get("/{slug}/terms", summary="Terms, the most important first")
+@entries.get("/{slug}/terms", summary="Terms, the most important first")
 async def all_terms(
     state: State,
     slug: str,
@@ -105,7 +105,7 @@ async def all_terms(
     return TermPage(terms=shapes, next=term_cursor(page, limit), revision=glossary.revision)
 
 
-@router.post("/{slug}/terms", status_code=201, summary="Add a term")
+@entries.post("/{slug}/terms", status_code=201, summary="Add a term")
 async def add_term(state: State, edit: EditOf, slug: str, body: TermBody, response: Response) -> TermShape:
     term, glossary = await state.glossaries.editor.add_term(slug, body.onto(Term("")), edit)
     response.headers["ETag"] = etag(glossary.revision)
@@ -113,7 +113,7 @@ async def add_term(state: State, edit: EditOf, slug: str, body: TermBody, respon
     return TermShape.of(term)
 
 
-@router.get("/{slug}/terms/{term_id}", summary="One term")
+@entries.get("/{slug}/terms/{term_id}", summary="One term")
 async def one_term(state: State, slug: str, term_id: TermId, response: Response) -> TermShape:
     async with state.database.session() as session:
         glossary = await find_glossary(session, slug)
@@ -122,7 +122,7 @@ async def one_term(state: State, slug: str, term_id: TermId, response: Response)
     return TermShape.of(term)
 
 
-@router.patch("/{slug}/terms/{term_id}", summary="Change fields of a term")
+@entries.patch("/{slug}/terms/{term_id}", summary="Change fields of a term")
 async def change_term(
     state: State, edit: EditOf, slug: str, term_id: TermId, body: TermBody, response: Response
 ) -> TermShape:
@@ -131,11 +131,12 @@ async def change_term(
     return TermShape.of(term)
 
 
-@router.delete("/{slug}/terms/{term_id}", status_code=204, summary="Remove a term; its history stays")
+@entries.delete("/{slug}/terms/{term_id}", status_code=204, summary="Remove a term; its history stays")
 async def remove_term(state: State, edit: EditOf, slug: str, term_id: TermId, response: Response) -> None:
     glossary = await state.glossaries.editor.delete_term(slug, term_id, edit)
     response.headers["ETag"] = etag(glossary.revision)
 
 
-router.include_router(glossary_files.router)
-router.include_router(glossary_history.router)
+router = APIRouter(tags=["glossaries"], responses=_ERRORS)
+for part in (glossary_files.router, glossary_history.router, entries):
+    router.include_router(part)

@@ -37,7 +37,7 @@ _FORMATS = {
 }
 _BODY = {"content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _FORMATS}, "required": True}
 
-router = APIRouter()
+router = APIRouter(prefix="/glossaries")
 
 
 @router.post(

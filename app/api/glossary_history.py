@@ -11,7 +11,7 @@ from app.api.state import State
 from app.decoding.languages import parse_language
 from app.glossary.repository import changes_of, find_glossary, list_revisions, settings_at
 
-router = APIRouter()
+router = APIRouter(prefix="/glossaries")
 
 RevisionNumber = Annotated[int, Path(ge=1, le=2**63 - 1)]
 PageSize = Annotated[int, Query(ge=1, le=1000, description="Most entries on a page.")]

@@ -63,12 +63,17 @@ class EmbeddedPostgres:
         """Make the database if there is none, and have the server accept connections."""
         self._bin = _binaries()
         self._prepare_folder()
-        self._users = _open_lock(self._root / "users.lock")
-        with self._exclusive():
-            fcntl.flock(self._users, fcntl.LOCK_SH)
-            if not self.cluster.exists():
-                self._create_cluster()
-            self._start_server()
+        users = _open_lock(self._root / "users.lock")
+        try:
+            with self._exclusive():
+                fcntl.flock(users, fcntl.LOCK_SH)
+                if not self.cluster.exists():
+                    self._create_cluster()
+                self._start_server()
+        except BaseException:
+            os.close(users)
+            raise
+        self._users = users
 
     def ensure_running(self) -> None:
         """Start the server again if it died; does nothing when it runs."""

@@ -57,7 +57,10 @@ class GlossaryEditor:
             return glossary
 
     async def update(self, slug: str, change: Callable[[GlossarySettings], GlossarySettings], edit: Edit) -> Glossary:
-        """`change` is given the settings as they are now. Raises NotFound, PreconditionFailed, Conflict (the tail does not fit the new budget)."""
+        """`change` is given the settings as they are now.
+
+        Raises NotFound, PreconditionFailed, Conflict (the tail does not fit the new budget).
+        """
         async with self.editing(slug, edit) as (session, glossary, _):
             settings = change(glossary.settings)
             if settings == glossary.settings:

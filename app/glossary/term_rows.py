@@ -25,7 +25,8 @@ class RowProblems:
     def refuse_if_any(self) -> None:
         if not self.found:
             return
-        first = min(self.found, key=lambda problem: (problem["line"], str(problem["column"])))
+        self.found.sort(key=lambda problem: (problem["line"], str(problem["column"])))
+        first = self.found[0]
         raise InvalidRequest(
             f"Nothing was imported: {len(self.found)} bad rows. Line {first['line']}: {first['message']}",
             code="import_rejected",
