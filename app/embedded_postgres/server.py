@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import psutil
 
@@ -50,6 +51,8 @@ class EmbeddedPostgres:
 
     A server left over from a killed process is taken over. Raises NotReady with the way out when it cannot run.
     """
+
+    _environment: ClassVar[dict[str, str]] = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir.expanduser().resolve() / "postgres"
@@ -183,7 +186,7 @@ class EmbeddedPostgres:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self._root,
-                env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
+                env=self._environment,
                 umask=0o077,
                 start_new_session=True,
                 check=False,

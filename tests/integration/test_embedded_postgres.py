@@ -71,6 +71,16 @@ def test_the_service_is_no_superuser_and_nothing_listens_on_tcp(postgres: Embedd
     assert (postgres.socket_dir / ".s.PGSQL.5432").stat().st_mode & 0o077 == 0
 
 
+def test_settings_and_secrets_of_the_service_do_not_reach_the_server(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEXICUE_APP_KEYS", "secret")
+    server = EmbeddedPostgres(folder)
+    server.start()
+    assert "LEXICUE_APP_KEYS" not in running(server).environ()
+    server.stop()
+
+
 def test_two_folders_are_two_servers(folder: Path) -> None:
     servers = [EmbeddedPostgres(folder / name) for name in ("a", "b")]
     for server in servers:
