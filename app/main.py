@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 from fastapi import FastAPI
 
-from app.api import glossaries, health, prompt, transcriptions
+from app.api import glossaries, health, openai, prompt, transcriptions
 from app.api.error_handlers import install_error_handlers
 from app.api.middleware import BodyLimit, RequestContext
 from app.api.state import AppState
@@ -61,7 +61,7 @@ def create_app(settings: Settings, *, on_failure: Callable[[LexicueError], None]
     app.add_middleware(BodyLimit, max_bytes=settings.max_upload_bytes)
     app.add_middleware(RequestContext, telemetry=telemetry)
     install_error_handlers(app)
-    for module in (transcriptions, prompt, glossaries, health):
+    for module in (transcriptions, openai, prompt, glossaries, health):
         app.include_router(module.router)
     return app
 

@@ -2,7 +2,7 @@
 voice detection run on a small thread pool, the model in its own process."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,11 +26,12 @@ log = logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TranscriptionJob:
-    """One request. `language`: Whisper code or None to detect; `glossary`: slug or None for no glossary;
-    `revision`: of the glossary, None for the newest; `deadline_seconds`: from now, None for no limit."""
+    """One request. `audio`: the file, an empty path until it is on disk. `language`: Whisper code or None to detect.
+    `glossary`: slug or None for no glossary. `revision`: of the glossary, None for the newest. `deadline_seconds`:
+    from now, None for no limit."""
 
     request_id: str
-    audio: Path
+    audio: Path = Path()
     glossary: str | None = None
     revision: int | None = None
     language: str | None = None
@@ -60,8 +61,10 @@ class TranscriptionPipeline:
         self._max_audio_seconds = max_audio_seconds
         self._threads = ThreadPoolExecutor(audio_threads, thread_name_prefix="audio")
 
-    async def transcribe(self, job: TranscriptionJob) -> Transcript:
-        """The whole of one request.
+    async def transcribe(
+        self, job: TranscriptionJob, *, on_window: Callable[[WindowResult], None] | None = None
+    ) -> Transcript:
+        """The whole of one request. `on_window` gets each window's result in order, as soon as it is there.
 
         Raises InvalidAudio, TooLarge, NotFound (glossary), PromptOverBudget, Overloaded, NotReady, DeadlineExceeded.
         Cancelling the task stops decoding within one window.
@@ -73,7 +76,11 @@ class TranscriptionPipeline:
         with timer.stage("audio"):
             waveform, windows = await asyncio.get_running_loop().run_in_executor(self._threads, self._hear, job.audio)
         with timer.stage("decoding"):
-            results = [result async for result in self._decode(job, waveform, windows, plans)]
+            results: list[WindowResult] = []
+            async for result in self._decode(job, waveform, windows, plans):
+                results.append(result)
+                if on_window is not None:
+                    on_window(result)
         plan = plans.get(results[0].language if results else ANY_LANGUAGE, plans[ANY_LANGUAGE])
         if snapshot is not None and job.words == RequestWords():  # text that came with a request is not kept
             with timer.stage("remember"):

@@ -24,7 +24,7 @@ from app.telemetry import logger
 log = logger(__name__)
 
 
-def error_response(error: LexicueError) -> JSONResponse:
+def error_body(error: LexicueError) -> dict[str, object]:
     """The one shape in which a failure leaves the service."""
     body: dict[str, object] = {
         "message": error.message,
@@ -34,8 +34,12 @@ def error_response(error: LexicueError) -> JSONResponse:
     }
     if error.details:
         body["details"] = error.details
+    return {"error": body}
+
+
+def error_response(error: LexicueError) -> JSONResponse:
     headers = {"Retry-After": str(error.retry_after)} if isinstance(error, Overloaded) else None
-    return JSONResponse({"error": body}, status_code=error.status, headers=headers)
+    return JSONResponse(error_body(error), status_code=error.status, headers=headers)
 
 
 def install_error_handlers(app: FastAPI) -> None:

@@ -23,7 +23,8 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`start`, `end`: seconds, 0 <= start <= end <= duration, in order. The figures are those of its window."""
+    """`start`, `end`: seconds, 0 <= start <= end <= duration, in order. The figures are those of its window;
+    `tokens` are the ids of its text."""
 
     id: int
     start: float
@@ -34,6 +35,7 @@ class Segment:
     compression_ratio: float
     rung: str
     words: tuple[Word, ...] | None = None
+    tokens: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def assemble(
             floor = segment.end
     speech = round(sum(window.seconds for window in windows), 2)
     return Transcript(
-        text=_join([segment.text for segment in segments]),
+        text=join_texts([segment.text for segment in segments]),
         language=results[0].language if results else None,
         duration=round(duration, 3),
         segments=tuple(segments),
@@ -172,10 +174,11 @@ def _on_recording(
         compression_ratio=round(result.compression_ratio, 4),
         rung=result.rung,
         words=words,
+        tokens=decoded.tokens,
     )
 
 
-def _join(texts: Sequence[str]) -> str:
+def join_texts(texts: Sequence[str]) -> str:
     """Whisper's segments bring their own leading space; two that do not meet as they are only in scripts that write
     without spaces."""
     joined = ""

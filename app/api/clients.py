@@ -1,0 +1,54 @@
+"""What every transcription route owes its client: nothing it sent is ignored in silence, and work for one who left is
+dropped. Event loop thread."""
+
+import asyncio
+import re
+from collections.abc import Coroutine
+from typing import TypeVar
+
+from fastapi import Request
+
+from app.errors import InvalidRequest, LexicueError
+
+T = TypeVar("T")
+
+_FIELD_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,40}")
+
+
+class ClientClosed(LexicueError):
+    """The client hung up; nobody reads the answer, the status is for the log."""
+
+    status = 499
+    default_code = "client_closed"
+
+
+async def refuse_unknown_fields(request: Request, known: frozenset[str]) -> None:
+    """A field that would be ignored is refused: a misspelt `glossary` must not cost the bias in silence."""
+    unknown = sorted(set((await request.form()).keys()) - known)
+    if unknown:
+        sane = unknown[0] if _FIELD_NAME.fullmatch(unknown[0]) else None
+        raise InvalidRequest(
+            f"{f'`{sane}`' if sane else 'A field'} is not known here; this route takes: {', '.join(sorted(known))}.",
+            param=sane,
+            code="unknown_field",
+        )
+
+
+async def unless_client_leaves(request: Request, work: Coroutine[None, None, T]) -> T:
+    """The result of `work`; cancels it and raises ClientClosed when the connection is closed first."""
+    task = asyncio.create_task(work)
+    gone = asyncio.create_task(_hang_up(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientClosed("The client closed the connection.")
+        return task.result()
+    finally:
+        for pending in (task, gone):
+            pending.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def _hang_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

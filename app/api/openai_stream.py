@@ -1,0 +1,68 @@
+"""A transcript as it grows, as server-sent events. In: a job and its upload. Out: a `transcript.text.delta` a window,
+then `transcript.text.done` with the whole text. Event loop thread; a client that leaves cancels the work."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from fastapi import UploadFile
+from fastapi.responses import StreamingResponse
+
+from app.api.error_handlers import error_body
+from app.api.openai_answers import usage
+from app.api.uploads import upload_on_disk
+from app.decoding.request import WindowResult
+from app.errors import LexicueError
+from app.pipeline import TranscriptionJob, TranscriptionPipeline
+from app.transcript.transcript import Transcript, join_texts
+
+
+async def streamed(pipeline: TranscriptionPipeline, job: TranscriptionJob, upload: UploadFile) -> StreamingResponse:
+    """Answers when the first window is there: until then a failure has its own status; later it is an event."""
+    results: asyncio.Queue[WindowResult | None] = asyncio.Queue()
+
+    async def work() -> Transcript:
+        try:
+            async with upload_on_disk(upload) as path:
+                return await pipeline.transcribe(replace(job, audio=path), on_window=results.put_nowait)
+        finally:
+            results.put_nowait(None)
+
+    task = asyncio.create_task(work())
+    try:
+        first = await results.get()
+        if first is None and task.done() and task.exception() is not None:
+            task.result()
+    except BaseException:
+        task.cancel()
+        raise
+    return StreamingResponse(_events(first, results, task), media_type="text/event-stream")
+
+
+async def _events(
+    first: WindowResult | None, results: "asyncio.Queue[WindowResult | None]", task: "asyncio.Task[Transcript]"
+) -> AsyncIterator[str]:
+    texts: list[str] = []
+    sent = ""
+    result = first
+    try:
+        while result is not None:
+            texts.extend(segment.text for segment in result.segments)
+            whole = join_texts(texts)
+            if len(whole) > len(sent):
+                yield _event({"type": "transcript.text.delta", "delta": whole[len(sent) :]})
+                sent = whole
+            result = await results.get()
+        try:
+            transcript = await task
+        except LexicueError as error:
+            yield _event(error_body(error))
+            return
+        yield _event({"type": "transcript.text.done", "text": transcript.text, "usage": usage(transcript)})
+    finally:
+        task.cancel()
+
+
+def _event(data: dict[str, object]) -> str:
+    return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
