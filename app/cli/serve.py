@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 import uvicorn
 
+from app.api.state import AppState
 from app.cli.client import fail
 from app.cli.samples import load_samples
 from app.errors import LexicueError
@@ -54,9 +55,11 @@ class _Server(uvicorn.Server):
         self.failure: str | None = None
         self._url = _url(settings.host, listener.getsockname()[1])
         self._sample = sample
+        self._drain_seconds = settings.drain_seconds
+        self._service = create_app(settings, on_failure=self._failed)
         super().__init__(
             uvicorn.Config(
-                create_app(settings, on_failure=self._failed),
+                self._service,
                 log_config=None,
                 access_log=False,
                 timeout_graceful_shutdown=int(settings.drain_seconds) + 10,
@@ -70,6 +73,14 @@ class _Server(uvicorn.Server):
             if self._sample:
                 await asyncio.to_thread(load_samples, self._url)
             typer.echo(self._url)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Drain while the answers of admitted requests still go out; what is not done in time is answered with 503
+        instead of being cut."""
+        state: AppState = self._service.state.lexicue
+        drain = asyncio.create_task(state.dispatcher.stop(self._drain_seconds))
+        await super().shutdown(sockets)
+        await drain
 
     def _failed(self, error: LexicueError) -> None:
         self.failure = error.message
