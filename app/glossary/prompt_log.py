@@ -77,6 +77,10 @@ class PromptLog:
             rows = await session.execute(query.order_by(prompt_sources.c.first_sent, prompt_sources.c.slug).limit(1000))
             return SentPrompt(sha256, tuple(row.ids), row.text, tuple((slug, revision) for slug, revision in rows))
 
+    async def settle(self) -> None:
+        """Wait for the writes under way."""
+        await asyncio.gather(*self._flushes)
+
     def _link(self, up: bool) -> None:
         if up and self._unsaved:
             task = asyncio.create_task(self._flush(), name="prompt-log-flush")

@@ -1,6 +1,7 @@
 """What is in the tables, read back. In: a session and names. Out: glossaries, terms in total order, past revisions.
 Event loop thread; every function runs inside the caller's transaction."""
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -193,6 +194,9 @@ def _behind(term: Term) -> ColumnElement[bool]:
 
 
 async def _collect(session: AsyncSession, query: Select[Any]) -> tuple[Term, ...]:
-    """Terms in total order, read in batches so that a large glossary does not hold up the event loop."""
-    result = await session.stream(query.order_by(*TOTAL_ORDER).execution_options(yield_per=_BATCH))
-    return tuple([make_term(row) async for row in result])
+    """Terms in total order. Between batches other requests get their turn."""
+    terms_in_order: list[Term] = []
+    for rows in (await session.execute(query.order_by(*TOTAL_ORDER))).partitions(_BATCH):
+        terms_in_order.extend(map(make_term, rows))
+        await asyncio.sleep(0)
+    return tuple(terms_in_order)
