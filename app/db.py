@@ -183,6 +183,13 @@ class Database:
                 told(up)
 
 
+async def driver_connection(session: AsyncSession) -> psycopg.AsyncConnection:
+    """psycopg's own connection under a session, for what SQLAlchemy has no words for; part of the same transaction."""
+    raw = (await (await session.connection()).get_raw_connection()).driver_connection
+    assert isinstance(raw, psycopg.AsyncConnection)  # noqa: S101 - the driver named in _DRIVER
+    return raw
+
+
 def _parse_url(text: str) -> sqlalchemy.URL:
     try:
         url = sqlalchemy.make_url(text)

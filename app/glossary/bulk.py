@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-import psycopg
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.db import driver_connection
 from app.glossary.editor import Counts, Edit, GlossaryEditor
 from app.glossary.normalise import match_key
 from app.glossary.term import Glossary, Term
@@ -169,9 +169,7 @@ class BulkImport:
 
 
 async def _copy(session: AsyncSession, rows: Sequence[Term], progress: Progress | None) -> None:
-    raw = await (await session.connection()).get_raw_connection()
-    connection = raw.driver_connection
-    assert isinstance(connection, psycopg.AsyncConnection)  # noqa: S101 - the one driver of db.py
+    connection = await driver_connection(session)
     async with connection.cursor() as cursor, cursor.copy("COPY incoming FROM STDIN (FORMAT BINARY)") as copy:
         copy.set_types(_TYPES)
         for line, term in enumerate(rows, start=1):

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, collate, func, literal, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.db import driver_connection
 from app.errors import NotFound
 from app.glossary.models import glossaries, is_current, placement_type, revisions, terms
 from app.glossary.normalise import match_key, normalise_text
@@ -194,9 +195,14 @@ def _behind(term: Term) -> ColumnElement[bool]:
 
 
 async def _collect(session: AsyncSession, query: Select[Any]) -> tuple[Term, ...]:
-    """Terms in total order. Between batches other requests get their turn."""
-    terms_in_order: list[Term] = []
-    for rows in (await session.execute(query.order_by(*TOTAL_ORDER))).partitions(_BATCH):
-        terms_in_order.extend(map(make_term, rows))
-        await asyncio.sleep(0)
-    return tuple(terms_in_order)
+    """Terms in total order. The driver's own cursor turns rows into values batch by batch, so that other requests get
+    their turn between; 100,000 rows at once would hold the event loop for a third of a second."""
+    connection = await driver_connection(session)
+    compiled = query.order_by(*TOTAL_ORDER).compile(dialect=session.get_bind().dialect)
+    found: list[Term] = []
+    async with connection.cursor() as cursor:
+        await cursor.execute(str(compiled), compiled.params)
+        while rows := await cursor.fetchmany(_BATCH):
+            found.extend(map(make_term, rows))
+            await asyncio.sleep(0)
+    return tuple(found)
