@@ -15,11 +15,21 @@ class Decoding:
 
     `queue` holds the windows that may be decoded now: all of them, or only the first while the language is unknown.
     `deaths` counts, by window index, the model processes that died while they had the window; `timer` is its deadline.
-    A window is let go as soon as it is decoded, so memory falls while a long recording is worked off.
+    `turn`: the lowest is served next; a request that arrives joins the turn being served, so that it waits for what is
+    on the model and not for the next windows of those who were there before. A window is let go as soon as it is
+    decoded, so memory falls while a long recording is worked off.
     """
 
-    def __init__(self, windows: Sequence[WindowRequest], admitted_at: float, on_end: Callable[["Decoding"], None]):
+    def __init__(
+        self,
+        windows: Sequence[WindowRequest],
+        admitted_at: float,
+        on_end: Callable[["Decoding"], None],
+        *,
+        turn: int = 0,
+    ) -> None:
         self.admitted_at = admitted_at
+        self.turn = turn
         self.queue: deque[WindowRequest] = deque(windows)
         self._held: list[WindowRequest] = []
         if windows and windows[0].options.language is None:

@@ -62,6 +62,7 @@ class Dispatcher:
         ]
         self._slots = config.workers * len(devices)
         self._turns: dict[Decoding, None] = {}
+        self._turn = 0
         self._alone: set[Supervisor] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._accepting = False
@@ -130,7 +131,7 @@ class Dispatcher:
         requests = [
             WindowRequest(request_id, index, samples, prompts, options) for index, samples in enumerate(windows)
         ]
-        decoding = Decoding(requests, time.monotonic(), self._ended)
+        decoding = Decoding(requests, time.monotonic(), self._ended, turn=self._turn)
         self._admission.check(self.pending_seconds, decoding.unfinished_seconds)
         if requests:
             self._turns[decoding] = None
@@ -172,7 +173,7 @@ class Dispatcher:
         """Give the models work while one has room and there is some."""
         self._metrics.backlog(self.pending_seconds)
         while True:
-            decodings = list(self._turns)
+            decodings = sorted(self._turns, key=lambda decoding: decoding.turn)
             batch = next_batch([decoding.queue for decoding in decodings], self._policy)
             if not batch:
                 return
@@ -182,9 +183,10 @@ class Dispatcher:
             worker = self._free_worker(alone=suspect)
             if worker is None:
                 return
+            self._turn = taken[0][0].turn
             for decoding, window in taken:
                 decoding.queue.remove(window)
-                self._turns[decoding] = self._turns.pop(decoding)  # to the end of the turn
+                decoding.turn = self._turn + 1
             if suspect:
                 self._alone.add(worker)
             answer = worker.decode([window for _, window in taken])
