@@ -36,6 +36,9 @@ _LINK_ARGUMENTS: dict[str, str | int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
+MIN_SERVER = 150_000
+"""`server_version_num`. 15 has NULLS NOT DISTINCT, which makes a term of any language unique."""
+_SERVER = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')"
 _RETRY_SECONDS = (0.05, 1.0)
 _DRIVER = "postgresql+psycopg"
 _MIGRATIONS = Path(__file__).parents[1] / "migrations"
@@ -121,7 +124,17 @@ class Database:
         on_link(self.up)
 
     async def migrate(self, revision: str = "head") -> None:
-        """Bring the schema up to `revision`. Safe to call from many processes at once: one does it, the others wait."""
+        """Bring the schema up to `revision`. Safe in many processes at once: one does it, the others wait.
+
+        Raises InvalidRequest for a server that is too old or does not speak UTF-8, NotReady when it is away.
+        """
+        async with self.session() as session:
+            number, encoding = (await session.execute(sqlalchemy.text(_SERVER))).one()
+        if number < MIN_SERVER or encoding != "UTF8":
+            raise InvalidRequest(
+                f"The database must be Postgres {MIN_SERVER // 10_000} or newer with the encoding UTF8.",
+                code="unusable_database",
+            )
         await self._alembic(alembic.command.upgrade, revision)
 
     async def downgrade(self, revision: str) -> None:
@@ -151,15 +164,19 @@ class Database:
 
     async def _watch_forever(self) -> None:
         delay, longest = _RETRY_SECONDS
+        logged = ""
         while True:
             try:
                 if self.embedded is not None:
                     await asyncio.to_thread(self.embedded.ensure_running)
                 await self._hear()
-            except (psycopg.Error, OSError, LexicueError) as error:
+            except Exception as error:  # noqa: BLE001 - nothing may end the watch: without it nothing comes back
                 if self.up:
-                    delay = _RETRY_SECONDS[0]
-                    log.warning("database connection lost", error=type(error).__name__)
+                    delay, logged = _RETRY_SECONDS[0], ""
+                reason = error.message if isinstance(error, LexicueError) else type(error).__name__
+                if reason != logged:
+                    log.warning("database away", reason=reason)
+                    logged = reason
             finally:
                 self._set_link(False)
             await asyncio.sleep(delay)
@@ -172,6 +189,7 @@ class Database:
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
             await connection.execute(f"LISTEN {CHANNEL}")
             self._set_link(True)
+            log.info("database connected", embedded=self.embedded is not None)
             async for notice in connection.notifies():
                 for hear in self._on_notice:
                     hear(notice.payload)

@@ -55,7 +55,7 @@ async def measure() -> None:
         data = "".join(write_csv(invented())).encode()
         start = time.perf_counter()
         read = read_terms(data, TermFormat.CSV, lambda code: code or None)
-        rows = clean_rows(read.rows, read.problems)
+        rows = clean_rows(read.rows, read.problems, check=store.editor.check_term)
         checked = time.perf_counter() - start
         merge = {"mode": ImportMode.MERGE, "create": True}
         written = await timed(store.imports.run("big", rows, EDITOR, **merge))

@@ -120,7 +120,7 @@ class _Job:
 
     def _read(self) -> tuple[list[Term], frozenset[str]]:
         read = read_terms(self.data, self.file_format, parse_language)
-        return clean_rows(read.rows, read.problems), read.columns
+        return clean_rows(read.rows, read.problems, check=self.store.editor.check_term), read.columns
 
 
 async def _told(job: _Job) -> AsyncIterator[bytes]:

@@ -79,9 +79,10 @@ class EmbeddedPostgres:
         self._users = users
 
     def ensure_running(self) -> None:
-        """Start the server again if it died; does nothing when it runs."""
+        """Start the server again if it died; does nothing when it runs, or when this user has left."""
         with self._exclusive():
-            self._start_server()
+            if self._users is not None:
+                self._start_server()
 
     def stop(self) -> None:
         """Leave; the last user of the folder shuts the server down."""

@@ -191,6 +191,10 @@ class GlossaryEditor:
         ranked = [term for term in touched if term.placement is Placement.RANKED]
         await asyncio.to_thread(self._tail_check, [*tail, *ranked], glossary.settings.token_budget)
 
+    def check_term(self, term: Term) -> None:
+        """Raises Conflict for a term that alone is more than a prompt can hold."""
+        self._tail_check([replace(term, placement=Placement.RANKED, active=True)], None)
+
     async def _clean(self, session: AsyncSession, glossary: Glossary, term: Term) -> Term:
         clean = normalise_term(term)
         twin = await find_twin(session, glossary, clean)

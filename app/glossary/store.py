@@ -94,7 +94,7 @@ class GlossaryStore:
     ) -> int:
         """Bring terms in, all or none; the revision afterwards. Raises as `BulkImport.run`, and InvalidRequest with the
         number of each bad term."""
-        rows = await asyncio.to_thread(clean_rows, list(enumerate(terms, start=1)))
+        rows = await asyncio.to_thread(clean_rows, list(enumerate(terms, start=1)), check=self.editor.check_term)
         result = await self.imports.run(slug, rows, Edit(actor), mode=ImportMode(mode), create=create)
         return result.revision
 
@@ -156,10 +156,11 @@ class GlossaryStore:
             return past
         self._set_stale(slug, True)
         self._metrics.stale_served.inc()
-        log.warning("serving a stale glossary", revision=copy.snapshot.revision)
         return replace(copy.snapshot, stale=True)
 
     def _set_stale(self, slug: str, stale: bool) -> None:
+        if stale and slug not in self._stale:
+            log.warning("serving a stale glossary", slug=slug)
         (self._stale.add if stale else self._stale.discard)(slug)
         self._metrics.stale.set(len(self._stale))
 

@@ -1,15 +1,17 @@
 """Rows of a term file, one by one: cells to a term, terms to clean ones, and the list of what is wrong. In: cells by
 column. Out: terms, or one refusal that names every bad line. Pure; any thread."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from app.errors import InvalidRequest, InvalidText, LexicueError
+from app.errors import Conflict, InvalidRequest, InvalidText, LexicueError
 from app.glossary.normalise import match_key, normalise_term
 from app.glossary.term import Placement, Term
 
 COLUMNS = ("text", "placement", "priority", "language", "sounds_like", "note", "active")
 SHOWN_ERRORS = 100
+LONG_BYTES = 100
+"""A text has no more tokens than bytes, so that shorter ones always fit into a prompt of their own."""
 _TRUE, _FALSE = {"", "true", "1", "yes"}, {"false", "0", "no"}
 
 
@@ -34,9 +36,11 @@ class RowProblems:
         )
 
 
-def clean_rows(rows: Iterable[tuple[int, Term]], problems: RowProblems | None = None) -> list[Term]:
+def clean_rows(
+    rows: Iterable[tuple[int, Term]], problems: RowProblems | None = None, *, check: Callable[[Term], None]
+) -> list[Term]:
     """The terms, each field clean. Raises InvalidRequest (`import_rejected`) naming every bad line: text that cannot be
-    used, and twins within the file."""
+    used, twins within the file, and terms that `check` refuses, which is asked about long ones only."""
     problems = problems or RowProblems()
     clean: list[Term] = []
     lines: dict[tuple[str, str | None], int] = {}
@@ -46,8 +50,10 @@ def clean_rows(rows: Iterable[tuple[int, Term]], problems: RowProblems | None = 
             first = lines.setdefault((match_key(term.text), term.language), line)
             if first != line:
                 raise InvalidText(f"The same term as line {first}.", param="text", code="twin_term")
+            if len(term.text.encode()) > LONG_BYTES:
+                check(term)
             clean.append(term)
-        except InvalidText as error:
+        except (InvalidText, Conflict) as error:
             problems.add(line, error)
     problems.refuse_if_any()
     return clean

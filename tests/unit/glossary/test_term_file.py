@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import InvalidRequest, InvalidText
+from app.errors import Conflict, InvalidRequest, InvalidText
 from app.glossary.normalise import match_key, normalise_term
 from app.glossary.term import Placement, Term
 from app.glossary.term_file import TermFormat, read_terms, term_as_json, write_csv
@@ -19,9 +19,14 @@ def language(text: str) -> str | None:
     return text or None
 
 
+def fits(term: Term) -> None:
+    if term.text.startswith("costly"):
+        raise Conflict("Too many tokens.", param="text", code="term_over_budget")
+
+
 def read(data: bytes | str, file_format: TermFormat = TermFormat.CSV) -> list[Term]:
     rows = read_terms(data.encode() if isinstance(data, str) else data, file_format, language)
-    return clean_rows(rows.rows, rows.problems)
+    return clean_rows(rows.rows, rows.problems, check=fits)
 
 
 def problems(data: bytes | str, file_format: TermFormat = TermFormat.CSV) -> list[tuple[int, str | None, str]]:
@@ -93,6 +98,10 @@ def test_bad_cells_are_refused_one_by_one() -> None:
         (2, "text", "text_too_long"),
         (4, None, "bad_quoting"),
     ]
+
+
+def test_a_term_that_no_prompt_can_hold_is_named_by_its_line() -> None:
+    assert problems("text\nfine\n" + "costly " * 20) == [(3, "text", "term_over_budget")]
 
 
 @pytest.mark.parametrize(
