@@ -33,7 +33,7 @@ class Settings(BaseSettings):
     workers: int | None = Field(None, ge=1, le=256, description="Model workers of one thread each; unset: one a core.")
     beam_size: int = Field(1, ge=1, le=10, description="1 is greedy.")
     encoder_pad_seconds: float = Field(
-        10, ge=0, le=30, description="Silence after the speech that the encoder sees; 30 is the reference."
+        5, ge=0, le=30, description="Silence after the speech that the encoder sees; 30 is the reference."
     )
     batch_scope: Literal["request", "shared"] = Field(
         "request", description="Whether windows of different requests may share a batch."

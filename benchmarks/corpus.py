@@ -1,6 +1,7 @@
 """The clips that every measurement hears, and how wrong a transcript is. In: the audio folder beside the repository.
 Out: clips with windows, edit counts, bootstrap intervals. Everything is seeded; two runs print the same figures."""
 
+import contextlib
 import csv
 import random
 import unicodedata
@@ -14,6 +15,7 @@ from app.audio.decoder import decode_audio
 from app.audio.vad import speech_spans
 from app.audio.waveform import Samples
 from app.audio.windows import pack_windows
+from app.errors import InvalidAudio
 
 AUDIO = Path(__file__).resolve().parents[2] / "shared" / "audio"
 # References that a person wrote or from which the clip was spoken; the rest of the table is a model's own output.
@@ -49,7 +51,8 @@ def clips(
     with (AUDIO / "manifest.tsv").open(encoding="utf-8") as table:
         for row in csv.DictReader(table, delimiter="\t"):
             if row["file"].split("/")[0] in folders and wanted(row["file"]):
-                found.append(_clip(row))
+                with contextlib.suppress(InvalidAudio):
+                    found.append(_clip(row))
     return found
 
 

@@ -83,11 +83,10 @@ def _report(spoken: Sequence[Clip], runs: dict[float, Run]) -> None:
     base = runs[REFERENCE]
     languages = sorted({clip.language for clip in spoken})
     print(
-        f"{len(spoken)} clips, {sum(clip.seconds for clip in spoken):.0f} s; difference to {REFERENCE:.0f} s in points\n"
+        f"{len(spoken)} clips, {sum(clip.seconds for clip in spoken):.0f} s; "
+        f"difference to {REFERENCE:.0f} s in points\n"
     )
-    print(
-        "| pad s | error % (95 %) | difference (95 %) | fallbacks | given up | language right | median end shift s | time |"
-    )
+    print("| pad s | error % (95 %) | difference (95 %) | fallbacks | given up | language right | end shift s | time |")
     print("|---|---|---|---|---|---|---|---|")
     for pad, run in runs.items():
         low, high = interval(run.errors)

@@ -21,7 +21,7 @@ class EngineConfig:
     compute_type: str = "int8"
     workers: int = 1
     beam_size: int = 1
-    encoder_pad_seconds: float = 10.0
+    encoder_pad_seconds: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)

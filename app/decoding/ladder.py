@@ -22,12 +22,15 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One way to decode a window. `beam_size` None: the configured one. `no_repeat_ngram`: 0 is off."""
+    """One way to decode a window. `beam_size` None: the configured one. `no_repeat_ngram`: 0 is off.
+    `repetition_penalty`: 1 is off."""
 
     name: str
     with_prompt: bool = True
     beam_size: int | None = None
     no_repeat_ngram: int = 0
+    repetition_penalty: float = 1.0
+    repetition_penalty: float = 1.0
 
 
 LADDER: tuple[Rung, ...] = (

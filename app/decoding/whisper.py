@@ -44,6 +44,7 @@ class WhisperEngine:
             cpu_threads=1,
             num_workers=config.workers,
         )
+        self._suppressed = get_suppressed_tokens(self._tokenizer(DecodeOptions(language="en")), [-1])
 
     def fingerprint(self) -> dict[str, str]:
         config = self._config
@@ -164,11 +165,13 @@ class WhisperEngine:
             [prompt],
             beam_size=rung.beam_size or self._config.beam_size,
             no_repeat_ngram_size=rung.no_repeat_ngram,
+            repetition_penalty=rung.repetition_penalty,
+            repetition_penalty=rung.repetition_penalty,
             max_length=_MAX_LENGTH,
             return_scores=True,
             return_no_speech_prob=True,
             suppress_blank=True,
-            suppress_tokens=get_suppressed_tokens(tokenizer, [-1]),
+            suppress_tokens=self._suppressed,
             max_initial_timestamp_index=50,
         )[0]
         tokens = tuple(generated.sequences_ids[0])

@@ -132,8 +132,10 @@ def test_a_stale_process_id_that_another_process_has_now_is_no_obstacle(folder: 
     server.start()
     pid_file = server.cluster / "postmaster.pid"
     lines = pid_file.read_text().splitlines(keepends=True)
+    socket_lock = server.socket_dir / ".s.PGSQL.5432.lock"
     kill(server)
-    pid_file.write_text("".join([f"{os.getpid()}\n", *lines[1:]]))
+    for file in (pid_file, socket_lock):
+        file.write_text("".join([f"{os.getpid()}\n", *lines[1:]]))
     server.ensure_running()
     assert query(server, "SELECT 1") == 1
     server.stop()

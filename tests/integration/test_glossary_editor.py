@@ -122,7 +122,7 @@ async def test_a_taken_slug_is_a_conflict_and_a_deleted_one_goes_on_counting(cli
 
 async def test_every_past_revision_is_exact(database: Database, store: GlossaryStore) -> None:
     """Random edits against a plain dictionary as the model."""
-    choice = random.Random(7)  # noqa: S311 - a seed, so that a failure can be repeated
+    choice = random.Random(7)
     glossary = await store.editor.create("clinic", GlossarySettings(), "ann")
     model: dict[int, Term] = {}
     expected = {glossary.revision: frozenset[Term]()}

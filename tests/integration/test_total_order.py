@@ -52,7 +52,7 @@ async def snapshot_of(db: Database) -> GlossarySnapshot:
 
 async def fill(db: Database, seed: int) -> None:
     terms = tie_patterns()
-    random.Random(seed).shuffle(terms)  # noqa: S311 - a seed, so that a failure can be repeated
+    random.Random(seed).shuffle(terms)
     store = GlossaryStore(db, tail_check=lambda _terms, _budget: None)
     await store.import_terms("clinic", terms, actor="ann", create=True)
 
