@@ -92,6 +92,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
             max_pending_audio_seconds=settings.max_pending_audio_seconds,
             policy=BatchPolicy(scope=settings.batch_scope),
             devices=settings.devices(),
+            recycle_after=settings.recycle_after_windows,
         )
         stack.push_async_callback(dispatcher.stop, settings.drain_seconds)
         await dispatcher.start()
@@ -102,6 +103,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         dispatcher,
         AudioMetrics(telemetry.registry),
         max_audio_seconds=settings.max_audio_seconds,
+        deadline_seconds=settings.deadline_seconds,
     )
     stack.callback(pipeline.close)
     log.info("ready", fingerprint=dispatcher.fingerprint, seconds=timer.seconds)

@@ -27,8 +27,7 @@ log = logger(__name__)
 @dataclass(frozen=True, slots=True)
 class TranscriptionJob:
     """One request. `audio`: the file, an empty path until it is on disk. `language`: Whisper code or None to detect.
-    `glossary`: slug or None for no glossary. `revision`: of the glossary, None for the newest. `deadline_seconds`:
-    from now, None for no limit."""
+    `glossary`: slug or None for no glossary. `revision`: of the glossary, None for the newest."""
 
     request_id: str
     audio: Path = Path()
@@ -38,11 +37,11 @@ class TranscriptionJob:
     task: Task = Task.TRANSCRIBE
     word_timestamps: bool = False
     words: RequestWords = field(default_factory=RequestWords)
-    deadline_seconds: float | None = None
 
 
 class TranscriptionPipeline:
-    """Ties the stations together. `max_audio_seconds` bounds a recording while it is being decoded."""
+    """Ties the stations together. `max_audio_seconds` bounds a recording while it is being read, `deadline_seconds`
+    its decoding; None for no limit."""
 
     def __init__(
         self,
@@ -52,6 +51,7 @@ class TranscriptionPipeline:
         audio_metrics: AudioMetrics,
         *,
         max_audio_seconds: float,
+        deadline_seconds: float | None = None,
         audio_threads: int = 2,
     ) -> None:
         self._glossaries = glossaries
@@ -59,6 +59,7 @@ class TranscriptionPipeline:
         self._dispatcher = dispatcher
         self._metrics = audio_metrics
         self._max_audio_seconds = max_audio_seconds
+        self._deadline_seconds = deadline_seconds
         self._threads = ThreadPoolExecutor(audio_threads, thread_name_prefix="audio")
 
     async def transcribe(
@@ -128,7 +129,7 @@ class TranscriptionPipeline:
             [window.cut(waveform.samples) for window in windows],
             PromptSet({language: plan.ids for language, plan in plans.items()}),
             DecodeOptions(language=job.language, task=job.task, word_timestamps=job.word_timestamps),
-            deadline=job.deadline_seconds,
+            deadline=self._deadline_seconds,
         )
         try:
             async for result in decoding:

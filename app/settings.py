@@ -39,11 +39,18 @@ class Settings(BaseSettings):
         "request", description="Whether windows of different requests may share a batch."
     )
 
+    recycle_after_windows: int | None = Field(
+        None, ge=1, description="Windows after which a model process is replaced by a fresh one; unset: never."
+    )
+
     prompt_budget: int = Field(223, ge=1, le=223, description="Prompt tokens for one window; Whisper reads 223.")
 
     max_pending_audio_seconds: float = Field(7200, gt=0, description="Backlog over which requests get 429, seconds.")
     max_upload_bytes: int = Field(200 * 1024 * 1024, ge=1, description="Largest upload, bytes.")
     max_audio_seconds: float = Field(7200, gt=0, description="Longest recording, seconds.")
+    deadline_seconds: float | None = Field(
+        None, gt=0, description="Longest time that one request may take to decode, then 504; unset: no limit."
+    )
     drain_seconds: float = Field(20, ge=0, description="Time for admitted requests to finish when stopping, seconds.")
 
     log_format: Literal["console", "json"] = Field("console", description="Shape of the log lines.")
