@@ -30,7 +30,6 @@ class Rung:
     beam_size: int | None = None
     no_repeat_ngram: int = 0
     repetition_penalty: float = 1.0
-    repetition_penalty: float = 1.0
 
 
 LADDER: tuple[Rung, ...] = (

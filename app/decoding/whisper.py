@@ -166,7 +166,6 @@ class WhisperEngine:
             beam_size=rung.beam_size or self._config.beam_size,
             no_repeat_ngram_size=rung.no_repeat_ngram,
             repetition_penalty=rung.repetition_penalty,
-            repetition_penalty=rung.repetition_penalty,
             max_length=_MAX_LENGTH,
             return_scores=True,
             return_no_speech_prob=True,
