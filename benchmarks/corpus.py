@@ -1,7 +1,6 @@
 """The clips that every measurement hears, and how wrong a transcript is. In: the audio folder beside the repository.
 Out: clips with windows, edit counts, bootstrap intervals. Everything is seeded; two runs print the same figures."""
 
-import contextlib
 import csv
 import random
 import unicodedata
@@ -15,7 +14,7 @@ from app.audio.decoder import decode_audio
 from app.audio.vad import speech_spans
 from app.audio.waveform import Samples
 from app.audio.windows import pack_windows
-from app.errors import InvalidAudio
+from app.errors import LexicueError
 
 AUDIO = Path(__file__).resolve().parents[2] / "shared" / "audio"
 # References that a person wrote or from which the clip was spoken; the rest of the table is a model's own output.
@@ -47,21 +46,21 @@ def clips(
     *, folders: Sequence[str] = ("real", "synth"), wanted: Callable[[str], bool] = lambda name: True
 ) -> list[Clip]:
     """Decoded clips of the manifest in its order; clips that cannot be decoded are left out."""
-    found = []
     with (AUDIO / "manifest.tsv").open(encoding="utf-8") as table:
-        for row in csv.DictReader(table, delimiter="\t"):
-            if row["file"].split("/")[0] in folders and wanted(row["file"]):
-                with contextlib.suppress(InvalidAudio):
-                    found.append(_clip(row))
-    return found
+        rows = [row for row in csv.DictReader(table, delimiter="\t") if row["file"].split("/")[0] in folders]
+    found = (_clip(row) for row in rows if wanted(row["file"]))
+    return [clip for clip in found if clip is not None]
 
 
 def transcribed(found: Iterable[Clip]) -> list[Clip]:
     return [clip for clip in found if clip.reference]
 
 
-def _clip(row: dict[str, str]) -> Clip:
-    waveform = decode_audio(AUDIO / row["file"], max_seconds=7200)
+def _clip(row: dict[str, str]) -> Clip | None:
+    try:
+        waveform = decode_audio(AUDIO / row["file"], max_seconds=7200)
+    except LexicueError:
+        return None
     spans = speech_spans(waveform.samples)
     trusted = row["ref_quality"] in _TRUSTED and "+" not in row["language"]
     reference = row["transcript"] if trusted else None

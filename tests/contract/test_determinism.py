@@ -1,0 +1,76 @@
+"""The contract, with the real model behind the real queue: one audio, one prompt, one transcript, whatever else the
+server does."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import platformdirs
+import pytest
+from prometheus_client import CollectorRegistry
+
+from app.audio.decoder import decode_audio
+from app.audio.waveform import SAMPLE_RATE, Samples
+from app.decoding.dispatcher import Dispatcher
+from app.decoding.engine import EngineConfig
+from app.decoding.metrics import DecodingMetrics
+from app.decoding.model_files import resolve_model
+from app.decoding.request import DecodedSegment, DecodeOptions, PromptSet
+
+JFK = Path(__file__).parents[1] / "data" / "audio" / "jfk.mp3"
+
+
+@pytest.fixture
+async def dispatcher() -> AsyncIterator[Dispatcher]:
+    config = EngineConfig(model_path=resolve_model("bundled", platformdirs.user_cache_path("lexicue")), workers=2)
+    dispatching = Dispatcher(config, DecodingMetrics(CollectorRegistry()), max_pending_audio_seconds=10_000)
+    await dispatching.start()
+    yield dispatching
+    await dispatching.stop(0)
+
+
+@pytest.fixture(scope="module")
+def windows() -> list[Samples]:
+    """Three windows of unlike lengths, language unknown: the first one decides."""
+    speech = decode_audio(JFK, max_seconds=60).samples
+    return [speech, speech[: 4 * SAMPLE_RATE], speech[3 * SAMPLE_RATE :]]
+
+
+async def transcript(dispatcher: Dispatcher, windows: list[Samples]) -> list[tuple[DecodedSegment, ...]]:
+    decoding = dispatcher.submit("r", windows, PromptSet(), DecodeOptions(word_timestamps=True))
+    return [result.segments async for result in decoding]
+
+
+async def test_ten_alone_and_ten_eight_at_a_time_are_one_transcript(
+    dispatcher: Dispatcher, windows: list[Samples]
+) -> None:
+    alone = [await transcript(dispatcher, windows) for _ in range(10)]
+    room = asyncio.Semaphore(8)
+
+    async def crowded() -> list[tuple[DecodedSegment, ...]]:
+        async with room:
+            return await transcript(dispatcher, windows)
+
+    together = await asyncio.gather(*(crowded() for _ in range(10)))
+    assert "country" in "".join(segment.text for segment in alone[0][0])
+    assert all(found == alone[0] for found in (*alone, *together))
+
+
+async def test_a_killed_model_process_changes_no_answer_and_loses_none(
+    dispatcher: Dispatcher, windows: list[Samples]
+) -> None:
+    undisturbed = await transcript(dispatcher, windows)
+    fingerprint = dispatcher.fingerprint
+    requests = [asyncio.create_task(transcript(dispatcher, windows)) for _ in range(6)]
+    for _ in range(3):
+        pid = dispatcher.worker_pids[0]
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            while dispatcher.worker_pids[0] == pid or not dispatcher.ready:
+                await asyncio.sleep(0.01)
+    assert await asyncio.gather(*requests) == [undisturbed] * 6
+    assert dispatcher.fingerprint == fingerprint
+    assert dispatcher.healthy
