@@ -7,6 +7,7 @@ reserved first, a term that does not fit is skipped for the next, and the most i
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.prompt.joiner import COMMA, Gap, gap_before
 from app.prompt.plan import Block, DroppedTerms, DropReason, KeptTerm
@@ -58,27 +59,31 @@ def select(groups: Sequence[Group], *, limits: Limits, gap: Gap, costs: UnitCost
     for group in groups:
         block = group.block
         over = DropReason.OVER_BUDGET if block is Block.RANKED else DropReason.TAIL_OVER_BUDGET
-        front = chain.front_for(group)
+        prices, room, reopening = chain.front_for(group)
+        run: list[str] = []
+        run_tokens: list[int] = []
         for text in group.texts:
-            cost = front.costs[text]
-            if cost > front.room and text not in seen:  # where nearly all of a long glossary ends
-                dropped.add(text, block, cost + front.reopening, over)
+            cost = prices[text]
+            if cost > room and text not in seen:  # where nearly all of a long glossary ends
+                run.append(text)
+                run_tokens.append(cost + reopening)
                 continue
-            reason = DropReason.DUPLICATE if text in seen else chain.admit(text, block, front)
+            reason = DropReason.DUPLICATE if text in seen else chain.admit(text, group)
             seen.add(text)
             if reason is None:
-                front = chain.front_for(group)
-            else:
-                dropped.add(text, block, cost + front.reopening if cost else 0, reason)
+                prices, room, reopening = chain.front_for(group)
+                continue
+            dropped.add(run, block, run_tokens, over)
+            dropped.add([text], block, [cost + reopening if cost else 0], reason)
+            run, run_tokens = [], []
+        dropped.add(run, block, run_tokens, over)
     return chain.finish(dropped)
 
 
-@dataclass(frozen=True, slots=True)
-class _Front:
-    """What the next unit in front needs: `closing` behind it, its `costs` by text, and `room` for it alone;
-    `reopening` is what the present first unit costs more for no longer being first."""
+class _Front(NamedTuple):
+    """What the next unit in front needs: its `costs` by text and `room` for it alone; `reopening` is what the present
+    first unit costs more for no longer being first."""
 
-    closing: str
     costs: Mapping[str, int]
     room: int
     reopening: int
@@ -98,16 +103,19 @@ class _Chain:
         self._reopening = 0
 
     def front_for(self, group: Group) -> _Front:
+        room = self._limits.tokens - self._tokens - self._reopening
+        return _Front(self._costs(COMMA.space, self._closing_for(group)), room, self._reopening)
+
+    def _closing_for(self, group: Group) -> str:
         stops = _STOPS if self._opening else _WIDE_STOPS  # "end.Next" would read as one word
         ends_itself = group.prose and all(text.endswith(stops) for text in group.texts)
-        closing = "" if ends_itself else self._closing
-        room = self._limits.tokens - self._tokens - self._reopening
-        return _Front(closing, self._costs(COMMA.space, closing), room, self._reopening)
+        return "" if ends_itself else self._closing
 
-    def admit(self, text: str, block: Block, front: _Front) -> DropReason | None:
+    def admit(self, text: str, group: Group) -> DropReason | None:
         """Put the text in front unless it is unusable or a limit other than that of tokens forbids it."""
+        block, closing = group.block, self._closing_for(group)
         glossary = block is not Block.REQUEST
-        cost, closing = front.costs[text], front.closing
+        cost = self._costs(COMMA.space, closing)[text]
         characters = len(text) + len(closing) + len(self._opening)
         if not cost:
             return DropReason.INVALID_TEXT

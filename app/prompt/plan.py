@@ -53,20 +53,21 @@ class DroppedTerms(Sequence[DroppedTerm]):
     """Terms left out, the most important first, as columns: a plan may have 100,000, and as many objects would make
     every collection of the garbage collector walk them. A row is made when it is looked at."""
 
-    __slots__ = ("_columns",)
+    __slots__ = ("_columns", "by_reason")
 
     def __init__(self) -> None:
         self._columns: tuple[list[str], list[Block], list[int], list[DropReason]] = ([], [], [], [])
+        self.by_reason: Counter[DropReason] = Counter()
 
-    def add(self, text: str, block: Block, tokens: int, reason: DropReason) -> None:
-        texts, blocks, costs, reasons = self._columns
-        texts.append(text)
-        blocks.append(block)
-        costs.append(tokens)
-        reasons.append(reason)
-
-    def by_reason(self) -> Mapping[DropReason, int]:
-        return Counter(self._columns[-1])
+    def add(self, texts: Sequence[str], block: Block, tokens: Sequence[int], reason: DropReason) -> None:
+        """A run of terms of one block, left out for one reason."""
+        all_texts, blocks, all_tokens, reasons = self._columns
+        all_texts += texts
+        blocks += [block] * len(texts)
+        all_tokens += tokens
+        reasons += [reason] * len(texts)
+        if texts:
+            self.by_reason[reason] += len(texts)
 
     def __len__(self) -> int:
         return len(self._columns[0])
@@ -117,7 +118,7 @@ class PromptPlan:
     @cached_property
     def dropped_by_reason(self) -> Mapping[DropReason, int]:
         if isinstance(self.dropped, DroppedTerms):
-            return self.dropped.by_reason()
+            return self.dropped.by_reason
         return Counter(term.reason for term in self.dropped)
 
 
