@@ -2,47 +2,64 @@
 Blocking; runs on the audio threads."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import av
 import numpy as np
+from av.audio.fifo import AudioFifo
 from av.audio.frame import AudioFrame
 from av.audio.resampler import AudioResampler
 from av.audio.stream import AudioStream
 from av.container import InputContainer
 
-from app.audio.waveform import SAMPLE_RATE, Samples, Waveform
+from app.audio.mixing import Mix
+from app.audio.waveform import SAMPLE_RATE, Waveform
 from app.errors import InvalidAudio, TooLarge
 
 # A demuxer opens this one file and nothing else: no nested protocol, no list of other files.
 _OPTIONS = {"protocol_whitelist": "file"}
 _LISTS = {"hls", "concat", "dash", "imf", "sdp", "tedcaptions", "rtsp", "lavfi"}
+# Samples resampled at a time: one call a frame of 20 ms would cost more than the decoding itself.
+_GROUP = 480_000
 _RATES = range(1_000, 1_000_001)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """`damaged`: packets passed over; `promised`: seconds by the header, None where it says nothing."""
+
+    mix: Mix
+    damaged: int
+    promised: float | None
 
 
 def decode_audio(path: Path, *, max_seconds: float) -> Waveform:
     """Decode the first audio stream of the file, mixed down to mono.
 
-    Damaged packets are skipped and told in `warnings`. Raises InvalidAudio (codes `invalid_audio`,
-    `no_audio_stream`) for what is no audio, TooLarge (`audio_too_long`) as soon as `max_seconds` are passed: memory
-    stays bounded by the limit whatever the header says.
+    What is damaged or missing is told in `warnings`. Two channels that cancel each other out are not mixed: the first
+    one is used. Raises InvalidAudio (codes `invalid_audio`, `no_audio_stream`) for what is no audio, TooLarge
+    (`audio_too_long`) as soon as `max_seconds` are passed: memory stays bounded by the limit whatever the header says.
     """
-    try:
-        with av.open(str(path), options=_OPTIONS, metadata_errors="ignore") as container:
-            stream = _audio_stream(container)
-            samples, damaged = _decode(container, stream, max_seconds)
-            expected = float(stream.duration * stream.time_base) if stream.duration and stream.time_base else None
-    except av.error.FFmpegError:
-        raise _unreadable() from None
-    warnings = []
-    if damaged:
-        seconds = len(samples) / SAMPLE_RATE
-        of = f" of {expected:.1f} s" if expected else ""
-        warnings.append(f"the file is damaged: {damaged} packet(s) could not be decoded; got {seconds:.1f} s{of}")
-        if not len(samples):
-            raise _unreadable()
-    return Waveform(samples, tuple(warnings))
+    decoded = _read(path, max_seconds)
+    warnings = _warnings(decoded)
+    if decoded.mix.cancels:
+        decoded = _read(path, max_seconds, channel=0)
+        warnings.append("the two channels cancel each other out; the first one was used")
+    if decoded.damaged and not decoded.mix.length:
+        raise _unreadable()
+    return Waveform(decoded.mix.finish(), tuple(warnings))
+
+
+def _warnings(decoded: _Decoded) -> list[str]:
+    seconds, promised = decoded.mix.length / SAMPLE_RATE, decoded.promised
+    of = f" of {promised:.1f} s" if promised else ""
+    if decoded.damaged:
+        return [f"the file is damaged: {decoded.damaged} packet(s) could not be decoded; got {seconds:.1f} s{of}"]
+    if promised and promised - seconds > max(1.0, 0.05 * promised):
+        return [f"the file ends early: got {seconds:.1f} s{of}"]
+    return []
 
 
 def _unreadable() -> InvalidAudio:
@@ -66,40 +83,70 @@ def _audio_stream(container: InputContainer) -> AudioStream:
     return stream
 
 
-def _decode(container: InputContainer, stream: AudioStream, max_seconds: float) -> tuple[Samples, int]:
-    limit = int(max_seconds * SAMPLE_RATE)
-    resampler: AudioResampler | None = None
-    layout: tuple[object, ...] | None = None
-    chunks: list[Samples] = []
-    total = 0
-    frames = _Frames(container, stream)
+def _read(path: Path, max_seconds: float, *, channel: int | None = None) -> _Decoded:
+    try:
+        with av.open(str(path), options=_OPTIONS, metadata_errors="ignore") as container:
+            stream = _audio_stream(container)
+            frames = _Frames(container, stream)
+            mix = _mix(frames, max_seconds, channel)
+            return _Decoded(mix, frames.damaged, _promised_seconds(container, stream))
+    except av.error.FFmpegError:
+        raise _unreadable() from None
+
+
+def _promised_seconds(container: InputContainer, stream: AudioStream) -> float | None:
+    if stream.duration and stream.time_base:
+        return float(stream.duration * stream.time_base)
+    if container.duration and not container.streams.video:  # a film may be longer than its sound
+        return container.duration / av.time_base
+    return None
+
+
+def _mix(frames: Iterable[AudioFrame], max_seconds: float, channel: int | None) -> Mix:
+    mix = Mix(channel=channel)
+    shape: tuple[object, ...] | None = None
+    fifo = resampler = None
     for frame in frames:
-        shape = (frame.format.name, frame.layout.name, frame.sample_rate)
-        if resampler is None or shape != layout:  # chained streams may change their shape midway
-            chunks.extend(_flush(resampler))
-            resampler, layout = AudioResampler(format="flt", layout="mono", rate=SAMPLE_RATE), shape
+        arrived = (frame.format.name, frame.layout.name, frame.sample_rate)
+        if fifo is None or resampler is None or arrived != shape:  # chained streams may change their shape midway
+            _flush(fifo, resampler, mix)
+            layout = "mono" if frame.layout.nb_channels == 1 else "stereo"
+            fifo, resampler = AudioFifo(), AudioResampler(format="flt", layout=layout, rate=SAMPLE_RATE)
+            shape = arrived
         frame.pts = None
-        for resampled in resampler.resample(frame):
-            chunk = resampled.to_ndarray()[0]
-            chunks.append(chunk)
-            total += len(chunk)
-        if total > limit:
-            raise TooLarge(
-                f"The recording is longer than the limit of {max_seconds:.0f} s; split it.",
-                param="file",
-                code="audio_too_long",
-            )
-    chunks.extend(_flush(resampler))
-    if not chunks:
-        return np.zeros(0, dtype=np.float32), frames.damaged
-    samples = np.concatenate(chunks)
-    return np.nan_to_num(np.clip(samples, -1.0, 1.0), copy=False), frames.damaged
+        fifo.write(frame)
+        if fifo.samples >= _GROUP:
+            _resample(fifo, resampler, mix)
+        _require_within(mix, max_seconds)
+    _flush(fifo, resampler, mix)
+    _require_within(mix, max_seconds)
+    return mix
 
 
-def _flush(resampler: AudioResampler | None) -> Iterator[Samples]:
-    if resampler is not None:
+def _require_within(mix: Mix, max_seconds: float) -> None:
+    if mix.length > max_seconds * SAMPLE_RATE:
+        raise TooLarge(
+            f"The recording is longer than the limit of {max_seconds:.0f} s; split it.",
+            param="file",
+            code="audio_too_long",
+        )
+
+
+def _flush(fifo: AudioFifo | None, resampler: AudioResampler | None, mix: Mix) -> None:
+    if fifo is not None and resampler is not None:
+        _resample(fifo, resampler, mix)
         for resampled in resampler.resample(None):
-            yield resampled.to_ndarray()[0]
+            _add(resampled, mix)
+
+
+def _resample(fifo: AudioFifo, resampler: AudioResampler, mix: Mix) -> None:
+    if fifo.samples and (frame := fifo.read()) is not None:
+        for resampled in resampler.resample(frame):
+            _add(resampled, mix)
+
+
+def _add(resampled: AudioFrame, mix: Mix) -> None:
+    mix.add(resampled.to_ndarray().astype(np.float32, copy=False).reshape(-1, resampled.layout.nb_channels))
 
 
 class _Frames:

@@ -119,3 +119,31 @@ def test_samples_stay_in_range(tmp_path: Path) -> None:
     loud = np.full(SAMPLE_RATE, 32_767, dtype="<i2")
     waveform = decode_audio(write_wav(tmp_path / "a.wav", [loud, loud], SAMPLE_RATE), max_seconds=10)
     assert float(np.abs(waveform.samples).max()) <= 1.0
+
+
+def test_a_channel_that_is_the_other_one_inverted_is_not_mixed_away(tmp_path: Path) -> None:
+    waveform = decode_audio(write_wav(tmp_path / "a.wav", [TONE, -TONE]), max_seconds=10)
+    assert loudness(waveform.samples) == pytest.approx(0.354, abs=0.02)
+    assert any("cancel" in warning for warning in waveform.warnings)
+
+
+def test_a_loud_mix_is_not_clipped(tmp_path: Path) -> None:
+    loud = (TONE * 1.9).astype("<i2")
+    mono = decode_audio(write_wav(tmp_path / "a.wav", [loud]), max_seconds=10)
+    stereo = decode_audio(write_wav(tmp_path / "b.wav", [loud, loud]), max_seconds=10)
+    assert loudness(stereo.samples) == pytest.approx(loudness(mono.samples), rel=0.01)
+
+
+def test_a_file_that_ends_early_says_so(tmp_path: Path) -> None:
+    path = write_wav(tmp_path / "a.wav", [np.tile(TONE, 5)])
+    with av.open(str(tmp_path / "a.flac"), "w") as target, av.open(str(path)) as source:
+        stream = target.add_stream("flac", rate=48_000)
+        for frame in source.decode(audio=0):
+            target.mux(stream.encode(frame))
+        target.mux(stream.encode(None))
+    content = (tmp_path / "a.flac").read_bytes()
+    (tmp_path / "cut.flac").write_bytes(content[: len(content) // 2])
+    waveform = decode_audio(tmp_path / "cut.flac", max_seconds=20)
+    assert 3 < waveform.seconds < 7
+    assert any("of 10.0 s" in warning for warning in waveform.warnings)
+    assert decode_audio(tmp_path / "a.flac", max_seconds=20).warnings == ()
