@@ -70,7 +70,7 @@ class PromptPlanner:
         if snapshot is None or words != RequestWords():
             plan = self._make(snapshot, language, words, profile, limits)
         else:
-            key = (snapshot.slug, snapshot.revision, language, profile, limits)
+            key = (snapshot.slug, snapshot.revision, snapshot.language, language, profile, limits)
             known = self._plans.get(key, snapshot.terms)
             plan = known or self._make(snapshot, language, words, profile, limits)
             if known is None:
@@ -130,7 +130,7 @@ class PromptPlanner:
         groups = (pinned, seeds, *words.groups(), ranked)
         gap = gap_for(language or (snapshot.language if snapshot else None))
         selection = select(groups, limits=limits, gap=gap, costs=self._costs)
-        self._refuse_words_that_do_not_fit(selection, limits)
+        self._refuse_words_that_do_not_fit(selection, limits, words)
         ids = tuple(self._counter.encode(f" {selection.text}")) if selection.text else ()
         if len(ids) != selection.tokens:
             raise InternalError(
@@ -155,7 +155,7 @@ class PromptPlanner:
             self._groups.put(key, snapshot.terms, groups)
         return groups
 
-    def _refuse_words_that_do_not_fit(self, selection: Selection, limits: Limits) -> None:
+    def _refuse_words_that_do_not_fit(self, selection: Selection, limits: Limits, words: RequestWords) -> None:
         request, duplicate = Block.REQUEST, DropReason.DUPLICATE
         above_ranked = takewhile(lambda term: term.block is not Block.RANKED, selection.dropped)
         refused = [term for term in above_ranked if term.block is request and term.reason is not duplicate]
@@ -170,7 +170,7 @@ class PromptPlanner:
             f"{limits.tokens - tail} of {limits.tokens} are left"
             + (f", and {limits.characters} characters in all" if limits.characters is not None else "")
             + ". Send fewer or shorter words.",
-            param="prompt",
+            param="prompt" if words.prompt else "keywords",
             details={"tokens": wanted, "available": limits.tokens - tail, "budget": limits.tokens, "tail": tail},
         )
 
