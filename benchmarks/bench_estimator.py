@@ -76,7 +76,7 @@ def fill() -> None:
     terms = [each["text"] for each in FIXTURES if each["class"].endswith(("_brand", "_medical"))]
     print(f"\n{'estimate':<12} {'real tokens, % of 223':>22} {'really over':>12}")
     for method in METHODS:
-        draw, used = random.Random(7), []  # noqa: S311 - the same orders every time
+        draw, used = random.Random(7), []
         for _ in range(200):
             text = ""
             for term in draw.sample(terms, len(terms)):

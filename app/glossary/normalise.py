@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import replace
 
 from app.errors import InvalidText
+from app.glossary.control_tokens import spells_control_token
 from app.glossary.term import Term
 
 MAX_TEXT_CHARACTERS = 200
@@ -26,7 +27,6 @@ _IGNORED_IN_KEY = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 _LINE_BREAKS = set("\t\n\v\f\r\x85")
-_CONTROL_TOKEN = re.compile(r"<\|.*?\|>")
 
 
 def normalise_text(text: str, *, param: str = "text", limit: int = MAX_TEXT_CHARACTERS) -> str:
@@ -44,7 +44,7 @@ def normalise_text(text: str, *, param: str = "text", limit: int = MAX_TEXT_CHAR
     text = " ".join(text.split())
     if len(text) > limit:
         raise _too_long(param, limit)
-    if _CONTROL_TOKEN.search(text):
+    if spells_control_token(text):
         raise InvalidText(
             "Control tokens of the model (<|...|>) cannot be part of a text.", param=param, code="control_token"
         )

@@ -67,7 +67,7 @@ def test_fixture_counts(counter: WhisperTokens) -> None:
 
 
 def test_a_thousand_mixed_glossaries_fill_the_budget_and_never_exceed_it(counter: WhisperTokens) -> None:
-    random = Random(20)  # noqa: S311 - the same glossaries every time
+    random = Random(20)
     pool = mixed_terms(random, 6000)
     planner = PromptPlanner(counter, default_budget=223, metrics=PromptMetrics(CollectorRegistry()))
     fills, over = [], []

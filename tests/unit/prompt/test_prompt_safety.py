@@ -2,7 +2,10 @@
 
 import pytest
 
-from app.prompt.safety import is_usable, spells_control_token
+from app.errors import InvalidText
+from app.glossary.control_tokens import spells_control_token
+from app.glossary.normalise import normalise_text
+from app.prompt.safety import is_usable, request_text
 
 
 @pytest.mark.parametrize(
@@ -27,6 +30,10 @@ from app.prompt.safety import is_usable, spells_control_token
 def test_a_disguised_control_token_is_found(text: str) -> None:
     assert spells_control_token(text)
     assert not is_usable(text)
+    for door in (lambda: normalise_text(text), lambda: request_text(text, param="prompt")):
+        with pytest.raises(InvalidText) as refusal:
+            door()
+        assert refusal.value.code == "control_token"
 
 
 @pytest.mark.parametrize(
