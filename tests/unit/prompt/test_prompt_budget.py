@@ -36,7 +36,7 @@ def chosen(groups: Sequence[Group], counter: WhisperTokens, gap: Gap, **limits: 
     return select(groups, limits=Limits(**limits), gap=gap, costs=CostTable(counter))
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(groups=group_lists(), gap=GAPS, budget=st.integers(0, 223))
 def test_costs_add_up_to_the_count_of_the_text_and_never_exceed_the_budget(
     groups: list[Group], gap: Gap, budget: int, counters: tuple[WhisperTokens, WhisperTokens]
@@ -47,7 +47,7 @@ def test_costs_add_up_to_the_count_of_the_text_and_never_exceed_the_budget(
         assert sum(term.tokens for term in selection.kept) == selection.tokens == real <= budget
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(
     groups=group_lists(), gap=GAPS, budget=st.integers(0, 223), most=st.integers(0, 10), characters=st.integers(0, 300)
 )
@@ -62,7 +62,7 @@ def test_every_term_is_kept_or_dropped_once_and_every_limit_holds(
     assert [term.position for term in selection.kept] == list(range(len(selection.kept)))
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(groups=group_lists(), gap=GAPS, budget=st.integers(0, 223))
 def test_a_dropped_term_would_not_fit_even_if_everything_below_it_left(
     groups: list[Group], gap: Gap, budget: int, multilingual: WhisperTokens
@@ -78,7 +78,7 @@ def test_a_dropped_term_would_not_fit_even_if_everything_below_it_left(
         assert chosen(wanted, multilingual, gap, tokens=1 << 30).tokens > budget
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(groups=group_lists(), gap=GAPS, less=st.integers(0, 223), more=st.integers(0, 223))
 def test_with_more_budget_a_term_gives_way_only_to_one_of_higher_rank(
     groups: list[Group], gap: Gap, less: int, more: int, multilingual: WhisperTokens
@@ -92,7 +92,7 @@ def test_with_more_budget_a_term_gives_way_only_to_one_of_higher_rank(
         assert any(order.index(gained) < order.index(lost) for gained in large - small)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(groups=group_lists(), gap=GAPS)
 def test_the_most_important_stands_last(groups: list[Group], gap: Gap, multilingual: WhisperTokens) -> None:
     order = [text for group in groups for text in group.texts]

@@ -57,7 +57,7 @@ def test_pairs_come_in_the_order_of_the_terms() -> None:
     )
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(texts=st.lists(ANY_TEXT, max_size=6))
 def test_any_text_has_an_answer_and_always_the_same(texts: list[str]) -> None:
     pairs = confusable_pairs(texts)

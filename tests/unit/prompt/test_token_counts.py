@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from token_strings import BY_CLASS, FIXTURES
 from tokenizer_files import tokenizer_json
 
@@ -34,6 +34,7 @@ def test_every_fixture_costs_what_was_counted(column: str, multilingual: Whisper
     assert wrong == {}
 
 
+@settings(max_examples=50)
 @given(text=BY_CLASS["control tokens"])
 def test_text_never_becomes_a_control_token(text: str, counters: tuple[WhisperTokens, WhisperTokens]) -> None:
     for counter in counters:

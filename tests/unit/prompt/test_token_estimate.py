@@ -34,7 +34,7 @@ def test_on_ordinary_text_the_estimate_is_the_count() -> None:
 
 
 @pytest.mark.parametrize("name", BY_CLASS)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_no_class_of_text_is_underestimated(
     name: str, data: st.DataObject, counters: tuple[WhisperTokens, WhisperTokens]
@@ -45,7 +45,7 @@ def test_no_class_of_text_is_underestimated(
         assert exact(counter, text) <= bound <= len(f" {text.strip()}".encode())
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     parts=st.lists(st.one_of(*BY_CLASS.values()), min_size=5, max_size=60),
     joiner=st.sampled_from([", ", "、", " ", "\n", ""]),

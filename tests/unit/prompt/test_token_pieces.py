@@ -17,14 +17,14 @@ def of_the_tokenizer(text: str) -> list[str]:
     return [text[start:end] for _, (start, end) in CUTTER.pre_tokenize_str(text)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(text=ANY_TEXT)
 def test_pieces_are_those_of_the_tokenizer(text: str) -> None:
     assume(not has_unassigned(text))
     assert pieces(text) == of_the_tokenizer(text)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(text=ANY_TEXT)
 def test_chunks_are_whole_runs_of_pieces_whatever_an_unassigned_character_is(text: str) -> None:
     parts = chunks(text)
