@@ -42,7 +42,8 @@ class PromptReceiptShape(_Shape):
     budget: int
     headroom: int
     kept: list[str]
-    dropped: list[DroppedShape]
+    dropped: list[DroppedShape] = Field(description="The most important terms left out, at most 1,000.")
+    dropped_by_reason: dict[str, int] = Field(description="All terms left out, counted.")
     stale: bool = Field(description="True when the database was away and the last glossary seen was used.")
 
 

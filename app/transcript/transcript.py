@@ -4,11 +4,15 @@ recording's clock and the account of what was done. Pure; any thread."""
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from app.audio.waveform import Window
 from app.decoding.request import DecodedSegment, Outcome, WindowResult
 from app.glossary.term import GlossarySnapshot
 from app.prompt.plan import PromptPlan
+
+# A glossary may have 100,000 terms; an answer that names them all would be megabytes.
+LISTED_DROPPED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,8 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class PromptReceipt:
-    """What was sent in front of every window. `budget - tokens == headroom`."""
+    """What was sent in front of every window. `budget - tokens == headroom`. `dropped` lists the LISTED_DROPPED most
+    important terms that were left out; `dropped_by_reason` counts them all."""
 
     sha256: str
     glossary: str | None
@@ -51,6 +56,7 @@ class PromptReceipt:
     headroom: int
     kept: tuple[str, ...]
     dropped: tuple[dict[str, str], ...]
+    dropped_by_reason: dict[str, int]
     stale: bool
 
 
@@ -94,7 +100,10 @@ def prompt_receipt(plan: PromptPlan, snapshot: GlossarySnapshot | None) -> Promp
         budget=plan.budget,
         headroom=plan.headroom,
         kept=tuple(term.text for term in plan.kept),
-        dropped=tuple({"text": term.text, "reason": term.reason.value} for term in plan.dropped),
+        dropped=tuple(
+            {"text": term.text, "reason": term.reason.value} for term in islice(plan.dropped, LISTED_DROPPED)
+        ),
+        dropped_by_reason={reason.value: count for reason, count in plan.dropped_by_reason.items()},
         stale=bool(snapshot and snapshot.stale),
     )
 

@@ -78,6 +78,8 @@ def test_a_brand_in_the_tail_survives_an_over_long_glossary(client: httpx.Client
     prompt = answer["receipt"]["prompt"]
     assert prompt["tokens"] <= prompt["budget"] == 223
     assert len(prompt["dropped"]) > 500
+    assert prompt["dropped_by_reason"] == {"over_budget": len(prompt["dropped"])}
+    assert len(prompt["dropped"]) + len(prompt["kept"]) == 603
     assert prompt["kept"][-3:] == ["Velnora", "Zytriflex", "Sonalift"]
     assert "Sonalift" in answer["text"]
     assert "Zytriflex" in answer["text"]

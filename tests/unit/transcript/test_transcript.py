@@ -111,6 +111,7 @@ def test_prompt_receipt_says_what_was_sent_and_what_was_not() -> None:
         headroom=219,
         kept=("Taminol", "Sonalift"),
         dropped=({"text": "Oculina", "reason": "over_budget"},),
+        dropped_by_reason={"over_budget": 1},
         stale=False,
     )
     assert prompt_receipt(PLAN, GlossarySnapshot("clinic", 7)) == expected
