@@ -44,9 +44,12 @@ class Counts:
 
 
 class GlossaryEditor:
-    def __init__(self, db: Database, tail_check: TailCheck) -> None:
+    """`on_change` is told the slug after each committed change made here, so that its maker reads it back at once."""
+
+    def __init__(self, db: Database, tail_check: TailCheck, on_change: Callable[[str], None]) -> None:
         self._db = db
         self._tail_check = tail_check
+        self._on_change = on_change
 
     async def create(self, slug: str, settings: GlossarySettings, actor: str) -> Glossary:
         """A new, empty glossary. Raises InvalidRequest for a bad slug, Conflict (`slug_taken`) if there is one."""
@@ -54,7 +57,8 @@ class GlossaryEditor:
             glossary = await self._create_in(session, slug, settings, actor)
             if glossary is None:
                 raise Conflict("There is a glossary of that name already.", param="slug", code="slug_taken")
-            return glossary
+        self._on_change(slug)
+        return glossary
 
     async def update(self, slug: str, change: Callable[[GlossarySettings], GlossarySettings], edit: Edit) -> Glossary:
         """`change` is given the settings as they are now.
@@ -128,6 +132,7 @@ class GlossaryEditor:
                     details={"revision": glossary.revision},
                 )
             yield session, glossary, made is not None
+        self._on_change(slug)
 
     async def _create_in(
         self, session: AsyncSession, slug: str, settings: GlossarySettings, actor: str

@@ -33,6 +33,7 @@ FRESH_SECONDS = 1.0
 FIRST_READ_SECONDS = 20.0
 READ_SECONDS = 5.0
 """Longest wait for the database where there is a copy to fall back on."""
+_NEVER = float("-inf")
 _KEPT_LATEST = 256
 _KEPT_PAST = 32
 
@@ -65,7 +66,8 @@ class GlossaryStore:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._stale: set[str] = set()
         self._away_until = 0.0
-        self.editor = GlossaryEditor(db, tail_check)
+        self._changes_heard = 0
+        self.editor = GlossaryEditor(db, tail_check, self._changed)
         self.imports = BulkImport(self.editor)
         self.prompts = PromptLog(db, self._metrics)
         db.listen(self._changed, self._link)
@@ -123,7 +125,7 @@ class GlossaryStore:
             return self._last_good(slug, copy, revision)
 
     async def _read_from_database(self, slug: str, revision: int | None) -> GlossarySnapshot:
-        checked = self._clock()
+        checked, heard = self._clock(), self._changes_heard
         async with self._db.session() as session:
             try:
                 glossary = await find_glossary(session, slug)
@@ -144,7 +146,7 @@ class GlossaryStore:
                 terms = await active_terms(session, glossary)
                 snapshot = _snapshot(glossary, glossary.revision, glossary.settings, terms)
                 copy = _Copy(glossary.id, snapshot, checked)
-            copy.checked = checked
+            copy.checked = checked if heard == self._changes_heard else _NEVER
             _keep(self._latest, slug, copy, _KEPT_LATEST)
             return copy.snapshot
 
@@ -165,15 +167,16 @@ class GlossaryStore:
         self._metrics.stale.set(len(self._stale))
 
     def _changed(self, slug: str) -> None:
+        self._changes_heard += 1
         if (copy := self._latest.get(slug)) is not None:
-            copy.checked = float("-inf")
+            copy.checked = _NEVER
 
     def _link(self, up: bool) -> None:
         """Whatever was announced while the link was down went unheard: look at every revision again."""
         self._metrics.database_up.set(up)
         self._away_until = 0.0
         for copy in self._latest.values():
-            copy.checked = float("-inf")
+            copy.checked = _NEVER
 
 
 def _snapshot(

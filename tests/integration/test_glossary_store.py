@@ -84,6 +84,19 @@ async def test_an_edit_is_seen_after_a_second_also_when_no_notice_comes(
     assert (await here.snapshot("clinic")).revision == 3
 
 
+async def test_who_edits_reads_it_back_at_once_without_a_notice(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, _ = open_store(database, clock=lambda: 0.0)
+    monkeypatch.setattr(database, "_on_notice", [])
+    await store.import_terms("clinic", [Term("A")], actor="ann", create=True)
+    assert (await store.snapshot("clinic")).revision == 2
+    term, glossary = await store.editor.add_term("clinic", Term("B"), Edit("ann"))
+    assert (await store.snapshot("clinic")).revision == glossary.revision == 3
+    await store.editor.delete_term("clinic", term.id, Edit("ann"))
+    assert [left.text for left in (await store.snapshot("clinic")).terms] == ["A"]
+
+
 async def test_a_glossary_deleted_elsewhere_is_gone_here(store: GlossaryStore, other: Database) -> None:
     await store.import_terms("clinic", [Term("A")], actor="ann", create=True)
     here, _ = open_store(other)
