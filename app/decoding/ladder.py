@@ -32,9 +32,9 @@ class Rung:
     repetition_penalty: float = 1.0
 
 
+# The order is measured: docs/adr/0031-ladder.md.
 LADDER: tuple[Rung, ...] = (
     Rung("first"),
-    Rung("beam", beam_size=5),
     Rung("no_prompt", with_prompt=False, beam_size=5),
     Rung("no_repeat", with_prompt=False, beam_size=5, no_repeat_ngram=3),
 )

@@ -209,12 +209,10 @@ class WhisperEngine:
 
 
 def _adds_something(rung: Rung, beam_size: int, *, has_prompt: bool) -> bool:
-    """False for a rung that would decode exactly as an earlier one did."""
-    if rung.name == "beam":
-        return beam_size != rung.beam_size
-    if rung.name == "no_prompt":
-        return has_prompt
-    return True
+    """False for a rung that would decode exactly as the first one did."""
+    same_prompt = rung.with_prompt or not has_prompt
+    same_search = rung.beam_size in (None, beam_size) and not rung.no_repeat_ngram and rung.repetition_penalty == 1
+    return rung.name == LADDER[0].name or not (same_prompt and same_search)
 
 
 def _shifted(piece: WindowResult, offset: float) -> WindowResult:
