@@ -2,7 +2,7 @@
 Start order is the order of dependence; stop order is its reverse. Event loop thread."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +22,7 @@ from app.decoding.dispatcher import Dispatcher
 from app.decoding.engine import EngineConfig
 from app.decoding.metrics import DecodingMetrics
 from app.decoding.model_files import resolve_model
-from app.errors import LexicueError
+from app.errors import LexicueError, NotReady
 from app.glossary.metrics import GlossaryMetrics
 from app.glossary.store import GlossaryStore
 from app.pipeline import TranscriptionPipeline
@@ -38,9 +38,14 @@ DESCRIPTION = """Transcription spelled with *your* words. A glossary becomes a W
 always carries the most important terms, is the same for the same data, and says what it cost."""
 
 
-def create_app(settings: Settings, *, on_failure: Callable[[LexicueError], None] | None = None) -> FastAPI:
-    """The service. Nothing is started before the lifespan runs; a failure to start ends it, and `on_failure` is told
-    the reason."""
+def create_app(
+    settings: Settings,
+    *,
+    on_start: Callable[[AppState], Awaitable[None]] | None = None,
+    on_failure: Callable[[LexicueError], None] | None = None,
+) -> FastAPI:
+    """The service. Nothing is started before the lifespan runs. `on_start` runs when all parts do and before requests
+    are answered; a failure to start ends the lifespan, and `on_failure` is told the reason."""
     release = version("lexicue")
     telemetry = Telemetry(version=release)
 
@@ -48,7 +53,10 @@ def create_app(settings: Settings, *, on_failure: Callable[[LexicueError], None]
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             try:
-                app.state.lexicue = await _start(settings, telemetry, stack)
+                state = await _start(settings, telemetry, stack)
+                if on_start is not None:
+                    await on_start(state)
+                app.state.lexicue = state
             except LexicueError as error:
                 log.critical("cannot start", reason=error.message)
                 if on_failure is not None:
@@ -71,14 +79,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
     timer = StageTimer()
     with timer.stage("database"):
         log.info("starting the database", embedded=settings.database_url is None)
-        database = await Database.open(
-            settings.database_url.get_secret_value() if settings.database_url else None,
-            settings.data_dir,
-            pool_size=settings.database_pool_size,
-            pool_timeout=settings.database_pool_timeout_seconds,
-        )
-        stack.push_async_callback(database.close)
-        await database.migrate()
+        database = await _open_database(settings, stack)
     with timer.stage("model files"):
         log.info("looking for the model", model=settings.model)
         model_path = await asyncio.to_thread(_model_path, settings)
@@ -116,6 +117,26 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         telemetry=telemetry,
         model_name=settings.model,
     )
+
+
+async def _open_database(settings: Settings, stack: AsyncExitStack) -> Database:
+    """The database at the newest schema. Raises NotReady that names the setting which leads to the trouble."""
+    url = settings.database_url.get_secret_value() if settings.database_url else None
+    try:
+        database = await Database.open(
+            url,
+            settings.data_dir,
+            pool_size=settings.database_pool_size,
+            pool_timeout=settings.database_pool_timeout_seconds,
+        )
+        stack.push_async_callback(database.close)
+        await database.migrate()
+    except OSError as error:
+        raise NotReady(f"LEXICUE_DATA_DIR: the folder cannot be used ({error.strerror}).") from None
+    except LexicueError as error:
+        setting = "LEXICUE_DATABASE_URL" if url else "LEXICUE_DATA_DIR"
+        raise NotReady(f"{setting}: {error.message}", code=error.code) from None
+    return database
 
 
 def _model_path(settings: Settings) -> Path:

@@ -17,7 +17,7 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
-    data_dir: Path = Field(Path("data"), description="Folder for the embedded Postgres and uploads in flight.")
+    data_dir: Path = Field(Path("data"), description="Folder for the embedded Postgres.")
     cache_dir: Path | None = Field(None, description="Folder for assembled models; the user's cache folder if unset.")
     database_url: SecretStr | None = Field(
         None, description="postgresql://user:password@host/database; unset starts an embedded Postgres."
@@ -49,9 +49,14 @@ class Settings(BaseSettings):
     max_upload_bytes: int = Field(200 * 1024 * 1024, ge=1, description="Largest upload, bytes.")
     max_audio_seconds: float = Field(7200, gt=0, description="Longest recording, seconds.")
     deadline_seconds: float | None = Field(
-        None, gt=0, description="Longest time that one request may take to decode, then 504; unset: no limit."
+        None,
+        gt=0,
+        le=86_400,
+        description="Longest time that one request may take to decode, then 504; unset: no limit.",
     )
-    drain_seconds: float = Field(20, ge=0, description="Time for admitted requests to finish when stopping, seconds.")
+    drain_seconds: float = Field(
+        20, ge=0, le=86_400, description="Time for admitted requests to finish when stopping, seconds."
+    )
 
     log_format: Literal["console", "json"] = Field("console", description="Shape of the log lines.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe level logged.")

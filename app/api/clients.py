@@ -12,6 +12,7 @@ from app.errors import InvalidRequest, LexicueError
 
 T = TypeVar("T")
 
+_LISTS = {"timestamp_granularities"}
 _FIELD_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,40}")
 
 
@@ -24,7 +25,11 @@ class ClientClosed(LexicueError):
 
 async def refuse_unknown_fields(request: Request, known: frozenset[str]) -> None:
     """A field that would be ignored is refused: a misspelt `glossary` must not cost the bias in silence."""
-    unknown = sorted(set((await request.form()).keys()) - known)
+    given = [name for name, _ in (await request.form()).multi_items()]
+    for name in sorted(known):
+        if given.count(name) > 1 and not name.endswith("[]") and name not in _LISTS:
+            raise InvalidRequest(f"`{name}` was given more than once.", param=name, code="repeated_field")
+    unknown = sorted(set(given) - known)
     if unknown:
         sane = unknown[0] if _FIELD_NAME.fullmatch(unknown[0]) else None
         raise InvalidRequest(

@@ -1,6 +1,7 @@
 """Every failure as one envelope. In: exceptions from routes and the framework. Out: {"error": {message, type, param,
 code}} with an explicit status; the input is never echoed. Event loop thread."""
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -10,7 +11,6 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from app.errors import (
-    InternalError,
     InvalidRequest,
     LexicueError,
     MethodNotAllowed,
@@ -22,6 +22,9 @@ from app.errors import (
 from app.telemetry import logger
 
 log = logger(__name__)
+
+# Names that may stand in a message: a caller's own keys are not repeated.
+_NAME = re.compile(r"[A-Za-z0-9_.\[\]:-]{1,60}")
 
 
 def error_body(error: LexicueError) -> dict[str, object]:
@@ -46,7 +49,6 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(LexicueError, _known)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _framework)
-    app.add_exception_handler(Exception, _unknown)
 
 
 async def _known(_request: Request, error: Exception) -> JSONResponse:
@@ -60,9 +62,13 @@ async def _validation(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class
     first: Mapping[str, object] = next(iter(error.errors()), {})
     location = first.get("loc")
-    where = ".".join(str(part) for part in location[1:]) if isinstance(location, tuple | list) else ""
+    parts = [str(part) for part in location[1:]] if isinstance(location, tuple | list) else []
+    where = ".".join(part if _NAME.fullmatch(part) else "(a field)" for part in parts)
+    if first.get("type") == "json_invalid":
+        return error_response(Unprocessable("The body is no valid JSON.", code="invalid_json"))
     missing = first.get("type") == "missing"
-    message = f"`{where}` is missing." if missing else f"`{where}` has the wrong form: {first.get('msg', 'invalid')}."
+    name = f"`{where}`" if where else "The body"
+    message = f"{name} is missing." if missing else f"{name} has the wrong form: {first.get('msg', 'invalid')}."
     return error_response(
         Unprocessable(message, param=where or None, code="missing_parameter" if missing else "invalid_parameter")
     )
@@ -79,14 +85,9 @@ async def _framework(_request: Request, error: Exception) -> JSONResponse:
             known = TooLarge("The request body is too large.")
         case _:
             known = InvalidRequest(
-                "The form cannot be read: a field is over 1 MB, or the body is not multipart/form-data.",
-                code="invalid_form",
+                "The body cannot be read: it is no valid JSON or form data, or a form field is over 1 MB.",
+                code="invalid_body",
             )
     response = error_response(known)
     response.headers.update(error.headers or {})
     return response
-
-
-async def _unknown(_request: Request, error: Exception) -> JSONResponse:
-    log.error("unexpected error", exc_info=error)
-    return error_response(InternalError("Something went wrong here; the request id finds it in the log."))

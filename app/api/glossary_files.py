@@ -17,7 +17,7 @@ from app.api.glossary_schemas import ImportShape, etag
 from app.api.schemas import ErrorShape
 from app.api.state import State
 from app.decoding.languages import parse_language
-from app.errors import InvalidRequest, LexicueError, TooLarge
+from app.errors import InternalError, InvalidRequest, LexicueError, TooLarge
 from app.glossary.bulk import ImportMode, ImportResult, Progress
 from app.glossary.editor import Edit
 from app.glossary.repository import all_terms_at, find_glossary, settings_at
@@ -25,6 +25,9 @@ from app.glossary.store import GlossaryStore
 from app.glossary.term import Term
 from app.glossary.term_file import TermFormat, read_terms, term_as_json, write_csv
 from app.glossary.term_rows import clean_rows
+from app.telemetry import logger
+
+log = logger(__name__)
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
 NDJSON = "application/x-ndjson"
@@ -135,6 +138,10 @@ async def _told(job: _Job) -> AsyncIterator[bytes]:
             yield ImportShape.of(work.result()).model_dump_json().encode() + b"\n"
         except LexicueError as error:
             yield bytes(error_response(error).body) + b"\n"
+        except Exception as error:  # the status is sent; only a line can still say it
+            log.exception("import failed", error=type(error).__name__)
+            fault = InternalError("Something went wrong here; the request id finds it in the log.")
+            yield bytes(error_response(fault).body) + b"\n"
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)

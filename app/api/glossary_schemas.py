@@ -217,7 +217,7 @@ def parse_term_cursor(cursor: str | None) -> Term | None:
         if not (isinstance(text, str) and text.isprintable() and abs(int(priority)) < 2**31 and 0 < term_id <= MAX_ID):
             raise ValueError
         return Term(text, Placement(placement), int(priority), id=int(term_id))
-    except (ValueError, TypeError, binascii.Error):
+    except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error):
         raise InvalidRequest(
             "`after` must be the `next` of a page before.", param="after", code="invalid_cursor"
         ) from None

@@ -5,10 +5,11 @@ import re
 import time
 import uuid
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.error_handlers import error_response
-from app.errors import TooLarge
+from app.errors import InternalError, TooLarge
 from app.telemetry import Telemetry, logger, request_id_var
 
 log = logger("app.access")
@@ -33,16 +34,25 @@ class RequestContext:
         token = request_id_var.set(request_id)
         start = time.perf_counter()
         status = _CLIENT_CLOSED
+        answering = False
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status
+            nonlocal status, answering
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, answering = message["status"], True
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
             await send(message)
 
         try:
             await self._app(scope, receive, send_with_id)
+        except ClientDisconnect:
+            log.debug("client left while sending")
+        except Exception as error:
+            log.exception("unexpected error", error=type(error).__name__)
+            if answering:
+                raise
+            fault = InternalError("Something went wrong here; the request id finds it in the log.")
+            await error_response(fault)(scope, receive, send_with_id)
         finally:
             self._account(scope, status, time.perf_counter() - start)
             request_id_var.reset(token)

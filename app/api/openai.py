@@ -91,6 +91,10 @@ async def transcriptions(
         words=RequestWords(prompt, tuple(keywords)),
     )
     if stream:
+        if response_format not in (ResponseFormat.JSON, ResponseFormat.TEXT) or "word" in wanted:
+            raise InvalidRequest(
+                "A stream is text: use response_format json or text.", param="response_format", code="invalid_stream"
+            )
         return await streamed(state.pipeline, job, file)
     async with upload_on_disk(file) as path:
         transcript = await unless_client_leaves(request, state.pipeline.transcribe(replace(job, audio=path)))

@@ -55,7 +55,11 @@ async def stored_prompt(
 ) -> StoredPromptShape:
     prompt = await state.glossaries.prompt(sha256)
     if prompt is None:
-        raise NotFound("No prompt of that name was ever sent.", param="sha256", code="prompt_not_found")
+        raise NotFound(
+            "No prompt of that name is kept; prompts with words of a request are not.",
+            param="sha256",
+            code="prompt_not_found",
+        )
     return StoredPromptShape(
         sha256=prompt.sha256,
         text=prompt.text,

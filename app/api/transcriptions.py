@@ -12,6 +12,7 @@ from app.api.state import State
 from app.api.uploads import upload_on_disk
 from app.decoding.languages import parse_language
 from app.decoding.request import Task
+from app.errors import InvalidRequest
 from app.pipeline import TranscriptionJob
 from app.prompt.planner import RequestWords
 from app.telemetry import request_id_var
@@ -60,6 +61,8 @@ async def transcribe(
     ] = [],  # noqa: B006 - the framework copies it
 ) -> Response:
     await refuse_unknown_fields(request, _FIELDS)
+    if revision is not None and not (glossary or "").strip():
+        raise InvalidRequest("`revision` needs `glossary`.", param="revision", code="revision_without_glossary")
     async with upload_on_disk(file) as path:
         job = TranscriptionJob(
             request_id=request_id_var.get(),

@@ -75,11 +75,12 @@ def _audio_stream(container: InputContainer) -> AudioStream:
     if not container.streams.audio:
         raise InvalidAudio("The file has no audio stream.", param="file", code="no_audio_stream")
     stream = container.streams.audio[0]
+    if stream.codec_context is None:  # a codec that nobody knows, or damage that looks like one
+        raise _unreadable()
     if stream.codec_context.sample_rate not in _RATES or not 1 <= stream.codec_context.channels <= 64:
         raise _unreadable()
-    stream.codec_context.thread_type = (
-        "NONE"  # windows already use every core; a decoder's own threads would only compete
-    )
+    # Windows already use every core; a decoder's own threads would only compete.
+    stream.codec_context.thread_type = "NONE"
     return stream
 
 

@@ -8,14 +8,15 @@ from app.audio.waveform import SAMPLE_RATE, Samples, Span
 # Under this nothing can be said; Whisper would invent a sentence (DESIGN fact 11).
 MIN_SECONDS = 0.1
 
-_OPTIONS = VadOptions(threshold=0.5, min_silence_duration_ms=2000, speech_pad_ms=400, max_speech_duration_s=30)
+_OPTIONS = VadOptions(threshold=0.5, min_silence_duration_ms=2000, speech_pad_ms=400, max_speech_duration_s=15)
 
 
 def speech_spans(samples: Samples) -> tuple[Span, ...]:
-    """Spans of speech in order, none overlapping, each at most 30 s; empty for silence, noise and clips under 0.1 s.
+    """Spans of speech in order, none overlapping, each at most 15 s; empty for silence, noise and clips under 0.1 s.
 
-    Each span has up to 0.4 s of its surroundings on either side; pauses under 2 s stay inside (faster-whisper's own
-    figures, vad.py).
+    Speech without a pause is cut at its longest hesitation within 15 s, so that windows packed from spans fill up
+    without leaving a sliver at the end (docs/adr/0032-spans-of-15-seconds.md). Each span has up to 0.4 s of its
+    surroundings on either side; pauses under 2 s stay inside (faster-whisper's own figures, vad.py).
     """
     if len(samples) < MIN_SECONDS * SAMPLE_RATE:
         return ()

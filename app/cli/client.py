@@ -25,7 +25,10 @@ def call(client: httpx.Client, method: str, path: str, **request: object) -> htt
     try:
         response = client.request(method, path, **request)  # type: ignore[arg-type]
     except httpx.TransportError as error:
-        fail(f"No answer from {client.base_url}: {error}. Is it running? Start one with: lexicue serve")
+        fail(
+            f"No answer from {client.base_url}: {error}. Start a server with: lexicue serve; "
+            "or name a running one with --url or LEXICUE_URL."
+        )
     if response.is_error:
         fail(_reason(response))
     return response

@@ -1,10 +1,13 @@
-"""The sample glossaries and clips that ship with Lexicue, and how they get into a running server. Blocking."""
+"""The sample glossaries and clips that ship with Lexicue, and how they get into a service that starts.
+Event loop thread."""
 
-from http import HTTPStatus
+import asyncio
 from pathlib import Path
 
-import httpx
-
+from app.api.state import AppState
+from app.decoding.languages import parse_language
+from app.errors import NotFound
+from app.glossary.term_file import TermFormat, read_terms
 from app.telemetry import logger
 
 log = logger(__name__)
@@ -14,16 +17,13 @@ SAMPLE_CLIP = SAMPLES / "clinic.flac"
 SAMPLE_GLOSSARY = "clinic"
 
 
-def load_samples(url: str) -> None:
-    """Import each sample glossary that the server does not have yet; one that was edited stays as it is."""
-    with httpx.Client(base_url=url, timeout=30) as client:
-        for file in sorted(SAMPLES.glob("*.csv")):
-            if client.get(f"/glossaries/{file.stem}").status_code != HTTPStatus.NOT_FOUND:
-                continue
-            client.post(
-                f"/glossaries/{file.stem}/terms:import",
-                content=file.read_bytes(),
-                params={"create": "true"},
-                headers={"Content-Type": "text/csv"},
-            ).raise_for_status()
-            log.info("sample glossary loaded", slug=file.stem)
+async def load_samples(state: AppState) -> None:
+    """Import each sample glossary that the database does not have yet; one that was edited stays as it is."""
+    for file in await asyncio.to_thread(lambda: sorted(SAMPLES.glob("*.csv"))):
+        try:
+            await state.glossaries.snapshot(file.stem)
+        except NotFound:
+            read = read_terms(await asyncio.to_thread(file.read_bytes), TermFormat.CSV, parse_language)
+            terms = [term for _, term in read.rows]
+            await state.glossaries.import_terms(file.stem, terms, actor="sample", create=True)
+            log.info("sample glossary loaded", slug=file.stem, terms=len(terms))

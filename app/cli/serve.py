@@ -19,6 +19,8 @@ from app.main import create_app
 from app.settings import Settings, load_settings
 from app.telemetry import configure_logging
 
+_BACKLOG = 2048
+
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (LEXICUE_HOST).")] = None,
@@ -32,7 +34,8 @@ def serve(
         fail(error.message)
     configure_logging(log_format=settings.log_format, level=settings.log_level)
     for number in (signal.SIGINT, signal.SIGTERM):
-        # The server raises the signal again once it has drained; stopping when asked to is success, exit code 0.
+        # Before the server listens for signals, and after it has drained and raises them again: stopping when asked
+        # to is success, exit code 0.
         signal.signal(number, _stopped)
     listener = _listen(settings)
     server = _Server(settings, listener, sample=sample)
@@ -45,7 +48,7 @@ def serve(
 
 
 def _stopped(_number: int, _frame: FrameType | None) -> None:
-    return
+    raise SystemExit(0)
 
 
 class _Server(uvicorn.Server):
@@ -54,9 +57,8 @@ class _Server(uvicorn.Server):
     def __init__(self, settings: Settings, listener: socket.socket, *, sample: bool) -> None:
         self.failure: str | None = None
         self._url = _url(settings.host, listener.getsockname()[1])
-        self._sample = sample
         self._drain_seconds = settings.drain_seconds
-        self._service = create_app(settings, on_failure=self._failed)
+        self._service = create_app(settings, on_start=load_samples if sample else None, on_failure=self._failed)
         super().__init__(
             uvicorn.Config(
                 self._service,
@@ -70,8 +72,6 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            if self._sample:
-                await asyncio.to_thread(load_samples, self._url)
             typer.echo(self._url)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -94,6 +94,7 @@ def _listen(settings: Settings) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
+        listener.listen(_BACKLOG)
     except OSError as error:
         fail(f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}. Choose another with --port.")
     return listener

@@ -47,6 +47,8 @@ def read_terms(data: bytes, file_format: TermFormat, parse_language: ParseLangua
             return _read_csv(text, parse_language)
         case TermFormat.JSON:
             return _read_json(text, parse_language)
+        case TermFormat.TXT if _is_table(text):  # Excel saves "Unicode text" under this name
+            return _read_csv(text, parse_language)
         case TermFormat.TXT:
             lines = [(line, text.strip()) for line, text in enumerate(text.splitlines(), start=1) if text.strip()]
             rows = [(line, Term(text, priority=len(lines) - place)) for place, (line, text) in enumerate(lines)]
@@ -105,13 +107,13 @@ def _read_csv(text: str, parse_language: ParseLanguage) -> TermRows:
     delimiter = marked[1] if marked else max(_DELIMITERS, key=lambda d: len(_known(_header(header_line, d))))
     header = _header(header_line, delimiter)
     if "text" not in header or len(_known(header)) != len([name for name in header if name]):
-        raise InvalidRequest(
-            f"The first line must name the columns: text, and any of {', '.join(COLUMNS[1:])}, each once.",
-            code="bad_header",
-        )
+        raise _bad_header()
     result = TermRows([], frozenset(_known(header)), RowProblems())
     reader = csv.reader(io.StringIO(text[start:], newline=""), delimiter=delimiter, strict=True)
-    next(reader)
+    try:
+        next(reader)
+    except csv.Error:
+        raise _bad_header() from None
     line = skipped + 2
     while True:
         try:
@@ -131,8 +133,23 @@ def _read_csv(text: str, parse_language: ParseLanguage) -> TermRows:
 
 
 def _header(line: str, delimiter: str) -> list[str]:
-    names = [name.strip().lower() for name in next(csv.reader([line], delimiter=delimiter), [])]
+    try:
+        names = [name.strip().lower() for name in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:
+        raise _bad_header() from None
     return [_HEADER_SYNONYMS.get(name, name) for name in names]
+
+
+def _is_table(text: str) -> bool:
+    """Whether a plain list is a table after all: tabs in its first line. Without a usable header it is refused."""
+    return "\t" in next(iter(io.StringIO(text)), "").strip()
+
+
+def _bad_header() -> InvalidRequest:
+    return InvalidRequest(
+        f"The first line must name the columns: text, and any of {', '.join(COLUMNS[1:])}, each once.",
+        code="bad_header",
+    )
 
 
 def _known(header: Sequence[str]) -> set[str]:
@@ -157,7 +174,7 @@ def _row(cells: dict[str, str], surplus: Sequence[str], parse_language: ParseLan
 def _read_json(text: str, parse_language: ParseLanguage) -> TermRows:
     try:
         data = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # a number of thousands of digits is a plain ValueError
         raise InvalidRequest("The file is not valid JSON.", code="bad_json") from None
     items = data.get("terms") if isinstance(data, dict) else data
     if not isinstance(items, list):

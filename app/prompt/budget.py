@@ -119,7 +119,7 @@ class _Chain:
         characters = len(text) + len(closing) + len(self._opening)
         if not cost:
             return DropReason.INVALID_TEXT
-        if glossary and self._limits.terms is not None and self._terms >= self._limits.terms:
+        if block is Block.RANKED and self._limits.terms is not None and self._terms >= self._limits.terms:
             return DropReason.MAX_TERMS
         if self._limits.characters is not None and self._characters + characters > self._limits.characters:
             return DropReason.OVER_CHARACTERS

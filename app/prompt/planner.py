@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
-from app.errors import Conflict, InternalError, PromptOverBudget
+from app.errors import Conflict, InternalError, InvalidText, PromptOverBudget
 from app.glossary.term import GlossarySnapshot, Placement, Term, order_key
 from app.prompt.budget import Group, Limits, Selection, select
 from app.prompt.costs import CostTable
@@ -23,6 +23,8 @@ _NO_LIMIT = Limits(tokens=1 << 60)
 _NO_GROUPS = tuple(Group(block, ()) for _, block in _BLOCKS)
 _REMEMBERED_TERMS = 250_000
 
+_MOST_KEYWORD_CHARACTERS = 20_000
+
 
 @dataclass(frozen=True, slots=True)
 class RequestWords:
@@ -33,6 +35,12 @@ class RequestWords:
 
     def groups(self) -> tuple[Group, ...]:
         """Tidied, keywords above the prompt, nothing for text of spaces only. Raises InvalidText."""
+        if sum(map(len, self.keywords)) > _MOST_KEYWORD_CHARACTERS:
+            raise InvalidText(
+                f"All keywords together are too long; at most {_MOST_KEYWORD_CHARACTERS} characters.",
+                param="keywords",
+                code="text_too_long",
+            )
         keywords = [request_text(text, param="keywords") for text in self.keywords]
         prompt = request_text(self.prompt, param="prompt")
         return (

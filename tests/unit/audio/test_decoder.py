@@ -147,3 +147,9 @@ def test_a_file_that_ends_early_says_so(tmp_path: Path) -> None:
     assert 3 < waveform.seconds < 7
     assert any("of 10.0 s" in warning for warning in waveform.warnings)
     assert decode_audio(tmp_path / "a.flac", max_seconds=20).warnings == ()
+
+
+def test_a_stream_whose_codec_nobody_knows_is_no_audio() -> None:
+    path = Path(__file__).parents[2] / "data" / "audio" / "unknown_codec.mp4"
+    with pytest.raises(InvalidAudio):
+        decode_audio(path, max_seconds=10)
