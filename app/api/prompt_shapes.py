@@ -55,6 +55,7 @@ class PreviewShape(_Shape):
     characters: int
     max_characters: int | None
     max_terms: int | None
+    other_languages: dict[str, int] = Field(description="Terms that do not apply to `language`, counted by their own.")
     precedence: list[Block] = Field(description="The first gives way last; request words join when they are sent.")
     blocks: list[BlockTotalShape]
     kept: list[KeptTermShape]
@@ -72,6 +73,7 @@ class PreviewShape(_Shape):
             profile=profile.name,
             overflow=profile.overflow,
             stale=preview.stale,
+            other_languages=dict(sorted(preview.other_languages.items())),
             text=plan.text,
             sha256=plan.sha256,
             ids=list(plan.ids),

@@ -1,7 +1,8 @@
 """A plan laid out for people. In: a plan and where it came from. Out: its figures as plain values, or as text with a
 ruler of tokens. Pure; any thread."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from app.glossary.term import GlossarySnapshot
@@ -26,7 +27,8 @@ class BlockTotal:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`language` is what was asked for; `blocks` are in order of precedence, the first gives way last."""
+    """`language` is what was asked for; `other_languages` counts the terms that do not apply to it, by
+    their own. `blocks` are in order of precedence, the first gives way last."""
 
     plan: PromptPlan
     profile: Profile
@@ -35,6 +37,7 @@ class Preview:
     language: str | None
     max_terms: int | None
     stale: bool
+    other_languages: Mapping[str, int]
     blocks: tuple[BlockTotal, ...]
     confusables: tuple[ConfusablePair, ...]
 
@@ -48,6 +51,9 @@ def preview_of(plan: PromptPlan, snapshot: GlossarySnapshot, language: str | Non
         language=language,
         max_terms=snapshot.max_terms,
         stale=snapshot.stale,
+        other_languages=Counter(
+            term.language for term in snapshot.terms if term.language is not None and term.language != language
+        ),
         blocks=tuple(_total(plan, block) for block in PRECEDENCE),
         confusables=confusable_pairs([term.text for term in plan.kept]),
     )
@@ -75,6 +81,9 @@ def _heading(preview: Preview) -> Iterator[str]:
     characters = f" of {profile.max_characters}" if profile.max_characters is not None else ""
     terms = f" of {preview.max_terms}" if preview.max_terms is not None else ""
     yield f"{plan.characters}{characters} characters, {len(plan.kept)}{terms} terms, {len(plan.dropped)} left out"
+    if preview.other_languages:
+        others = ", ".join(f"{count} {code}" for code, count in sorted(preview.other_languages.items()))
+        yield f"terms for other languages, not part of this prompt: {others}; see theirs with language="
     yield f"profile {profile.name}: more than {profile.max_tokens} tokens would be {profile.overflow}"
     yield f"sha256 {plan.sha256}"
 

@@ -71,6 +71,7 @@ def test_the_preview_is_the_whole_plan(client: TestClient) -> None:
         "characters": 18,
         "max_characters": None,
         "max_terms": 9,
+        "other_languages": {"ko": 1},
         "precedence": ["pinned", "seed", "request", "ranked"],
         "blocks": [
             {"block": "pinned", "terms": 1, "tokens": 9},

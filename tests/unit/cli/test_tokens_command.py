@@ -33,13 +33,19 @@ def run(stdin: str | bytes, *options: str) -> tuple[int, str, str]:
 
 
 def test_each_line_is_one_json_object() -> None:
-    code, out, err = run("Grafana\r\n\n  Nguyễn  \n그라파나")
+    code, out, err = run("Grafana\r\n\n  Nguyễn  \n그라파나\n")
     assert (code, err) == (0, "")
     assert [json.loads(line) for line in out.splitlines()] == [
         {"text": "Grafana", "tokens": 8, "estimated": 8},
+        {"text": "", "tokens": 0, "estimated": 0},
         {"text": "Nguyễn", "tokens": 7, "estimated": 9},
         {"text": "그라파나", "tokens": 5, "estimated": 13},
     ]
+
+
+def test_a_line_separator_inside_a_line_does_not_end_its_object() -> None:
+    _, out, _ = run("Gra\u2028fana")
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["Gra\u2028fana"]
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
