@@ -105,6 +105,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         AudioMetrics(telemetry.registry),
         max_audio_seconds=settings.max_audio_seconds,
         deadline_seconds=settings.deadline_seconds,
+        store_request_words=settings.store_request_words,
     )
     stack.callback(pipeline.close)
     log.info("ready", fingerprint=dispatcher.fingerprint, seconds=timer.seconds)

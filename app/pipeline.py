@@ -41,7 +41,7 @@ class TranscriptionJob:
 
 class TranscriptionPipeline:
     """Ties the stations together. `max_audio_seconds` bounds a recording while it is being read, `deadline_seconds`
-    its decoding; None for no limit."""
+    its decoding; None for no limit. A prompt with words of the request is kept with `store_request_words` only."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class TranscriptionPipeline:
         *,
         max_audio_seconds: float,
         deadline_seconds: float | None = None,
+        store_request_words: bool = False,
         audio_threads: int = 2,
     ) -> None:
         self._glossaries = glossaries
@@ -60,6 +61,7 @@ class TranscriptionPipeline:
         self._metrics = audio_metrics
         self._max_audio_seconds = max_audio_seconds
         self._deadline_seconds = deadline_seconds
+        self._store_request_words = store_request_words
         self._threads = ThreadPoolExecutor(audio_threads, thread_name_prefix="audio")
 
     async def transcribe(
@@ -83,7 +85,7 @@ class TranscriptionPipeline:
                 if on_window is not None:
                     on_window(result)
         plan = plans.get(results[0].language if results else ANY_LANGUAGE, plans[ANY_LANGUAGE])
-        if snapshot is not None and job.words == RequestWords():  # text that came with a request is not kept
+        if snapshot is not None and (self._store_request_words or job.words == RequestWords()):
             with timer.stage("remember"):
                 await self._remember(plan, snapshot)
         transcript = assemble(

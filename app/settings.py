@@ -45,6 +45,10 @@ class Settings(BaseSettings):
 
     prompt_budget: int = Field(223, ge=1, le=223, description="Prompt tokens for one window; Whisper reads 223.")
 
+    store_request_words: bool = Field(
+        False, description="Whether prompts with words of a request are kept for GET /prompts/{sha256}."
+    )
+
     max_pending_audio_seconds: float = Field(7200, gt=0, description="Backlog over which requests get 429, seconds.")
     max_upload_bytes: int = Field(200 * 1024 * 1024, ge=1, description="Largest upload, bytes.")
     max_audio_seconds: float = Field(7200, gt=0, description="Longest recording, seconds.")

@@ -12,6 +12,7 @@ from app.api.schemas import ErrorShape
 from app.api.state import State
 from app.decoding.languages import parse_language
 from app.errors import NotFound
+from app.prompt.planner import RequestWords
 from app.prompt.preview import as_text, preview_of
 
 router = APIRouter(tags=["prompt"])
@@ -32,11 +33,14 @@ async def preview(
     language: Annotated[str | None, Query(description="Code or name; empty or `auto`: not known yet.")] = None,
     revision: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Of the glossary; none: newest.")] = None,
     profile: Annotated[str, Query(description="Whose limits: `whisper` or `groq`.")] = "whisper",
+    prompt: Annotated[str, Query(description="Words of a request, to see what they would do.")] = "",
+    keywords: Annotated[list[str], Query(alias="keywords[]", description="Terms of a request.")] = [],  # noqa: B006
     output: Annotated[Literal["json", "text"], Query(alias="format", description="JSON, or a page of text.")] = "json",
 ) -> Response:
     code = parse_language(language)
     snapshot = await state.glossaries.snapshot(glossary, revision=revision)
-    plan = await run_in_threadpool(state.planner.plan, snapshot, language=code, profile=profile)
+    words = RequestWords(prompt, tuple(keywords))
+    plan = await run_in_threadpool(state.planner.plan, snapshot, language=code, words=words, profile=profile)
     shown = await run_in_threadpool(preview_of, plan, snapshot, code)
     if output == "text":
         return PlainTextResponse(as_text(shown))

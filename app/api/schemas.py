@@ -42,6 +42,7 @@ class PromptReceiptShape(_Shape):
     budget: int
     headroom: int
     kept: list[str]
+    blocks: dict[str, int] = Field(description="Kept terms by block, in order of precedence: the first gives way last.")
     dropped: list[DroppedShape] = Field(description="The most important terms left out, at most 1,000.")
     dropped_by_reason: dict[str, int] = Field(description="All terms left out, counted.")
     stale: bool = Field(description="True when the database was away and the last glossary seen was used.")

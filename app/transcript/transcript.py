@@ -9,6 +9,7 @@ from itertools import islice
 from app.audio.waveform import Window
 from app.decoding.request import DecodedSegment, Outcome, WindowResult
 from app.glossary.term import GlossarySnapshot
+from app.prompt.budget import PRECEDENCE
 from app.prompt.plan import PromptPlan
 
 # A glossary may have 100,000 terms; an answer that names them all would be megabytes.
@@ -44,7 +45,8 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class PromptReceipt:
-    """What was sent in front of every window. `budget - tokens == headroom`. `dropped` lists the LISTED_DROPPED most
+    """What was sent in front of every window. `budget - tokens == headroom`. `blocks` counts the
+    kept terms by block, in order of precedence: the first gives way last. `dropped` lists the LISTED_DROPPED most
     important terms that were left out; `dropped_by_reason` counts them all."""
 
     sha256: str
@@ -55,6 +57,7 @@ class PromptReceipt:
     budget: int
     headroom: int
     kept: tuple[str, ...]
+    blocks: dict[str, int]
     dropped: tuple[dict[str, str], ...]
     dropped_by_reason: dict[str, int]
     stale: bool
@@ -100,6 +103,7 @@ def prompt_receipt(plan: PromptPlan, snapshot: GlossarySnapshot | None) -> Promp
         budget=plan.budget,
         headroom=plan.headroom,
         kept=tuple(term.text for term in plan.kept),
+        blocks={block.value: sum(term.block is block for term in plan.kept) for block in PRECEDENCE},
         dropped=tuple(
             {"text": term.text, "reason": term.reason.value} for term in islice(plan.dropped, LISTED_DROPPED)
         ),

@@ -96,6 +96,21 @@ def test_the_receipt_explains_the_prompt(client: httpx.Client) -> None:
     assert prompt["stale"] is False
 
 
+def test_words_of_a_request_share_the_budget_and_are_shown_but_not_kept(client: httpx.Client) -> None:
+    words = {"glossary": "clinic", "language": "en", "prompt": "A visit.", "keywords[]": "Nubrisk"}
+    preview = client.get("/prompt/preview", params=words).json()
+    prompt = transcribe(client, CLINIC, **words)["receipt"]["prompt"]
+    assert prompt["sha256"] == preview["sha256"]
+    assert prompt["blocks"] == {"pinned": 5, "seed": 1, "request": 2, "ranked": 3}
+    assert preview["precedence"] == list(prompt["blocks"])
+    assert client.get(f"/prompts/{prompt['sha256']}").status_code == 404
+    without = transcribe(client, CLINIC, glossary="clinic")["receipt"]["prompt"]
+    assert (
+        client.get(f"/prompts/{without['sha256']}").json()["ids"]
+        == client.get("/prompt/preview", params={"glossary": "clinic"}).json()["ids"]
+    )
+
+
 def test_ten_identical_requests_give_identical_bytes(client: httpx.Client) -> None:
     late = AUDIO / "late_63s.opus"
     first = json.dumps(transcribe(client, late, glossary="clinic"))

@@ -20,7 +20,7 @@ from app.errors import InvalidAudio, NotFound
 from app.glossary.term import GlossarySnapshot, Placement, Term
 from app.pipeline import TranscriptionJob, TranscriptionPipeline
 from app.prompt.metrics import PromptMetrics
-from app.prompt.planner import PromptPlanner
+from app.prompt.planner import PromptPlanner, RequestWords
 
 CLINIC = GlossarySnapshot(
     "clinic",
@@ -104,7 +104,7 @@ def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def pipeline(queue: Queue, glossaries: Glossaries | None = None) -> TranscriptionPipeline:
+def pipeline(queue: Queue, glossaries: Glossaries | None = None, **options: Any) -> TranscriptionPipeline:
     registry = CollectorRegistry()
     parts: Any = (
         glossaries or Glossaries(),
@@ -112,7 +112,7 @@ def pipeline(queue: Queue, glossaries: Glossaries | None = None) -> Transcriptio
         queue,
         AudioMetrics(registry),
     )
-    return TranscriptionPipeline(*parts, max_audio_seconds=60)
+    return TranscriptionPipeline(*parts, max_audio_seconds=60, **options)
 
 
 async def test_an_unknown_language_gets_a_prompt_for_each_that_it_may_be(clip: Path) -> None:
@@ -144,6 +144,15 @@ async def test_the_prompt_that_was_sent_is_remembered(clip: Path) -> None:
     glossaries = Glossaries()
     transcript = await pipeline(Queue(), glossaries).transcribe(TranscriptionJob("r", clip, glossary="clinic"))
     assert [prompt["sha256"] for prompt in glossaries.remembered] == [transcript.receipt.prompt.sha256]
+
+
+@pytest.mark.parametrize(("store", "kept"), [(False, 0), (True, 1)])
+async def test_words_of_a_request_are_kept_only_if_a_setting_says_so(clip: Path, store: bool, kept: int) -> None:
+    glossaries = Glossaries()
+    job = TranscriptionJob("r", clip, glossary="clinic", words=RequestWords("Velnora"))
+    transcript = await pipeline(Queue(), glossaries, store_request_words=store).transcribe(job)
+    assert transcript.receipt.prompt.blocks["request"] == 1
+    assert len(glossaries.remembered) == kept
 
 
 async def test_silence_never_reaches_the_model(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:

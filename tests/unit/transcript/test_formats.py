@@ -9,7 +9,7 @@ from app.transcript.formats import as_srt, as_text, as_vtt, cues
 from app.transcript.transcript import DecodingReceipt, PromptReceipt, Receipt, Segment, Transcript
 
 RECEIPT = Receipt(
-    PromptReceipt("", None, None, 0, 0, 223, 223, (), (), {}, False), DecodingReceipt("", 0, {}, 0.0, 0.0, 0), ()
+    PromptReceipt("", None, None, 0, 0, 223, 223, (), {}, (), {}, False), DecodingReceipt("", 0, {}, 0.0, 0.0, 0), ()
 )
 
 

@@ -110,6 +110,7 @@ def test_prompt_receipt_says_what_was_sent_and_what_was_not() -> None:
         budget=223,
         headroom=219,
         kept=("Taminol", "Sonalift"),
+        blocks={"pinned": 1, "seed": 0, "request": 0, "ranked": 1},
         dropped=({"text": "Oculina", "reason": "over_budget"},),
         dropped_by_reason={"over_budget": 1},
         stale=False,
