@@ -211,6 +211,10 @@ class Dispatcher:
             log.error("decoding failed", reason=str(failure))
             for decoding, _ in taken:
                 decoding.fail(InternalError("Decoding failed here; the request id finds it in the log."))
+        except Exception as error:  # whatever it is, nobody who waits may be left without an answer
+            log.exception("decoding ended unexpectedly", error=type(error).__name__)
+            for decoding, _ in taken:
+                decoding.fail(InternalError("Decoding failed here; the request id finds it in the log."))
         else:
             speech = sum(len(window.samples) for _, window in taken) / SAMPLE_RATE
             self._admission.observe(self._slots * speech, time.monotonic() - started)

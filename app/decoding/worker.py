@@ -4,6 +4,7 @@ thread a process hands results back. The service itself never loads the model li
 import asyncio
 import contextlib
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -40,6 +41,7 @@ class Worker:
         self._waiting: dict[int, asyncio.Future[object]] = {}
         self._next_job = 0
         self._sending = asyncio.Lock()
+        self._writing = threading.Lock()
 
     @property
     def pid(self) -> int | None:
@@ -87,10 +89,16 @@ class Worker:
         return answer
 
     async def _send(self, message: tuple[int, list[WindowRequest]]) -> None:
-        if self._connection is None:
-            raise WorkerDied("the model process is not running")
         async with self._sending:
-            await asyncio.to_thread(self._connection.send, message)
+            await asyncio.to_thread(self._write, pickle.dumps(message))
+
+    def _write(self, data: bytes) -> None:
+        """On a worker thread. The lock keeps the reader from closing the connection under a message half written,
+        which would raise whatever the moment gives, or write into a descriptor that is another's by then."""
+        with self._writing:
+            if self._connection is None or self._connection.closed:
+                raise OSError
+            self._connection.send_bytes(data)
 
     def _read(self, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
         """Reader thread: until the process closes its end, which it does by ending, however that comes about."""
@@ -103,7 +111,8 @@ class Worker:
         except (EOFError, OSError, RuntimeError):  # RuntimeError: the loop is closed, nobody waits any more
             self._process.kill()
             self._process.wait()
-            connection.close()
+            with self._writing:
+                connection.close()
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._exited)
 

@@ -338,6 +338,17 @@ async def test_an_engine_fault_ends_its_own_request_only() -> None:
         assert await results(good) == [0]
 
 
+async def test_a_fault_that_nobody_foresaw_still_answers_who_waits() -> None:
+    """A connection closed under a message being sent raised a TypeError, and its request waited for ever."""
+    model = Model()
+    async with dispatching(model) as (dispatcher, _):
+        decoding = ask(dispatcher, "a", 30)
+        await model.until(1)
+        model.running.pop()[1].set_exception(TypeError("closed"))
+        with pytest.raises(InternalError):
+            await results(decoding)
+
+
 async def test_devices_share_the_work_and_one_that_dies_leaves_the_other_working() -> None:
     model = Model()
     async with dispatching(model, devices=(0, 1)) as (dispatcher, _):
