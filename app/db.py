@@ -211,11 +211,12 @@ async def driver_connection(session: AsyncSession) -> psycopg.AsyncConnection:
 def _parse_url(text: str) -> sqlalchemy.URL:
     try:
         url = sqlalchemy.make_url(text)
-    except sqlalchemy.exc.ArgumentError:
+        psycopg.conninfo.conninfo_to_dict(url.set(drivername="postgresql").render_as_string(hide_password=False))
+    except (sqlalchemy.exc.ArgumentError, psycopg.ProgrammingError, ValueError):
         url = None
     if url is None or url.drivername not in {"postgresql", "postgres", _DRIVER}:
         raise InvalidRequest(
-            "LEXICUE_DATABASE_URL must look like postgresql://user:password@host/database; only Postgres will do.",
+            "It must look like postgresql://user:password@host/database; only Postgres will do.",
             code="bad_settings",
         )
     return url.set(drivername=_DRIVER)

@@ -31,3 +31,22 @@ def test_bad_setting_is_named(tmp_path: Path) -> None:
     done = failed_start(tmp_path / "data", LEXICUE_PROMPT_BUDGET="900")
     assert done.returncode == 1
     assert "LEXICUE_PROMPT_BUDGET" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://u:SECRET@h:notaport/x", "postgresql://u:SECRET@127.0.0.1:1/x?foo=1", "mysql://u:SECRET@h/x"]
+)
+def test_an_address_that_is_none_is_said_without_its_password(tmp_path: Path, url: str) -> None:
+    done = failed_start(tmp_path / "data", LEXICUE_DATABASE_URL=url)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1].startswith("LEXICUE_DATABASE_URL: ")
+    assert "SECRET" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_data_folder_that_cannot_be_one_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = failed_start(tmp_path / "file")
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1].startswith("LEXICUE_DATA_DIR: ")
+    assert "Traceback" not in done.stderr
