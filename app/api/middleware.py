@@ -1,6 +1,8 @@
 """What holds for every request: an id in and out, a bound on the body, one log line, two metrics. Pure ASGI, event
 loop thread."""
 
+import asyncio
+import contextlib
 import re
 import time
 import uuid
@@ -16,6 +18,8 @@ log = logger("app.access")
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _CLIENT_CLOSED = 499
+_DRAINED_BYTES = 16 * 1024 * 1024
+_DRAINED_SECONDS = 5.0
 _QUIET = {"/livez", "/readyz", "/health", "/metrics"}
 
 
@@ -82,11 +86,12 @@ class BodyLimit:
             await self._refuse(scope, receive, send)
             return
         seen = 0
-        over = False
+        over = ended = False
 
         async def counted() -> Message:
-            nonlocal seen, over
+            nonlocal seen, over, ended
             message = await receive()
+            ended = not message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > self._max_bytes:
                 over = True
@@ -103,15 +108,29 @@ class BodyLimit:
             if not over:
                 raise
         if over:
-            await self._refuse(scope, receive, send)
+            await self._refuse(scope, receive, send, ended=ended)
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, *, ended: bool = False) -> None:
+        if not ended:
+            await _let_finish(receive)
         error = TooLarge(
             f"The upload is over the limit of {self._max_bytes} bytes; send a compressed format or split it.",
             param="file",
             code="upload_too_large",
         )
         await error_response(error)(scope, receive, send)
+
+
+async def _let_finish(receive: Receive) -> None:
+    """Read on for a while: a client that is still sending when the connection is closed never sees the answer."""
+    left = _DRAINED_BYTES
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_DRAINED_SECONDS):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
 
 
 def _request_id(scope: Scope) -> str:
