@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -107,17 +108,21 @@ def test_stop_and_start_again_keep_the_glossary_and_the_transcript(tmp_path: Pat
 
 
 def test_uploads_over_the_limit_are_refused_while_they_stream(tmp_path: Path) -> None:
+    def streamed() -> Iterator[bytes]:  # no Content-Length: counted as it comes
+        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n'
+        yield from (b"x" * 1000 for _ in range(100))
+
     server = start_server(tmp_path / "data", LEXICUE_ENGINE="scripted", LEXICUE_MAX_UPLOAD_BYTES="50000")
-    with server.client() as client:
-        response = client.post("/transcribe", files={"file": JFK})
-        assert (response.status_code, error_of(response)["code"]) == (413, "upload_too_large")
-        chunks = (b"x" * 1000 for _ in range(100))  # no Content-Length: counted as it comes
-        streamed = client.post(
-            "/transcribe", content=chunks, headers={"Content-Type": "multipart/form-data; boundary=b"}
-        )
-        assert (streamed.status_code, error_of(streamed)["code"]) == (413, "upload_too_large")
-        assert client.get("/livez").status_code == 200
-    assert stop_server(server) == 0
+    try:
+        with server.client() as client:
+            declared = client.post("/transcribe", files={"file": JFK})
+            assert (declared.status_code, error_of(declared)["code"]) == (413, "upload_too_large")
+            header = {"Content-Type": "multipart/form-data; boundary=b"}
+            counted = client.post("/transcribe", content=streamed(), headers=header)
+            assert (counted.status_code, error_of(counted)["code"]) == (413, "upload_too_large")
+            assert client.get("/livez").status_code == 200
+    finally:
+        assert stop_server(server) == 0
 
 
 def test_log_lines_never_hold_what_was_said(client: httpx.Client, server: Any) -> None:
