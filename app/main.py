@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-import platformdirs
 from fastapi import FastAPI
 
 from app.api import glossaries, health, openai, prompt, transcriptions
@@ -141,8 +140,7 @@ async def _open_database(settings: Settings, stack: AsyncExitStack) -> Database:
 
 
 def _model_path(settings: Settings) -> Path:
-    cache = settings.cache_dir or platformdirs.user_cache_path("lexicue")
-    return resolve_model(settings.model, cache)
+    return resolve_model(settings.model, settings.model_cache())
 
 
 def _engine_config(settings: Settings, model_path: Path) -> EngineConfig:

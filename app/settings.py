@@ -4,6 +4,7 @@ frozen object. Read by main.py and cli/ only; everything else is handed plain va
 from pathlib import Path
 from typing import Literal
 
+import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -69,6 +70,10 @@ class Settings(BaseSettings):
     @classmethod
     def _empty_is_unset(cls, value: object) -> object:
         return None if value == "" else value
+
+    def model_cache(self) -> Path:
+        """Where assembled models are kept."""
+        return self.cache_dir or platformdirs.user_cache_path("lexicue")
 
     def devices(self) -> tuple[int, ...]:
         return tuple(int(part) for part in self.device_index.split(","))

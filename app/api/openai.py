@@ -21,6 +21,7 @@ from app.pipeline import TranscriptionJob
 from app.prompt.planner import RequestWords
 from app.telemetry import request_id_var
 from app.transcript.formats import ResponseFormat
+from app.transcript.transcript import Transcript
 
 router = APIRouter(
     prefix="/v1",
@@ -98,21 +99,7 @@ async def transcriptions(
         return await streamed(state.pipeline, job, file)
     async with upload_on_disk(file) as path:
         transcript = await unless_client_leaves(request, state.pipeline.transcribe(replace(job, audio=path)))
-    headers = receipt_headers(transcript.receipt)
-    match response_format:
-        case ResponseFormat.JSON:
-            return JSONResponse(plain(transcript), headers=headers)
-        case ResponseFormat.VERBOSE_JSON:
-            body = verbose(
-                transcript,
-                task=Task.TRANSCRIBE,
-                words="word" in wanted,
-                segments="segment" in wanted,
-                warnings=warnings,
-            )
-            return JSONResponse(body, headers=headers)
-        case _:
-            return answer(transcript, response_format)
+    return _answer(transcript, response_format, task=Task.TRANSCRIBE, granularities=wanted, warnings=warnings)
 
 
 @router.post("/audio/translations", summary="Translate to English, for OpenAI clients")
@@ -139,12 +126,24 @@ async def translations(
             words=RequestWords(prompt),
         )
         transcript = await unless_client_leaves(request, state.pipeline.transcribe(job))
+    return _answer(transcript, response_format, task=Task.TRANSLATE, granularities={"segment"})
+
+
+def _answer(
+    transcript: Transcript,
+    response_format: ResponseFormat,
+    *,
+    task: Task,
+    granularities: set[str],
+    warnings: tuple[str, ...] = (),
+) -> Response:
     headers = receipt_headers(transcript.receipt)
     match response_format:
         case ResponseFormat.JSON:
             return JSONResponse(plain(transcript), headers=headers)
         case ResponseFormat.VERBOSE_JSON:
-            body = verbose(transcript, task=Task.TRANSLATE, words=False, segments=True, warnings=())
+            words, segments = "word" in granularities, "segment" in granularities
+            body = verbose(transcript, task=task, words=words, segments=segments, warnings=warnings)
             return JSONResponse(body, headers=headers)
         case _:
             return answer(transcript, response_format)

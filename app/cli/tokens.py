@@ -4,7 +4,6 @@ Main thread; needs the model's tokenizer, neither server nor database."""
 import json
 import sys
 
-import platformdirs
 import typer
 
 from app.cli.client import Json, fail
@@ -24,7 +23,7 @@ def tokens(as_json: Json = False) -> None:
     """
     try:
         settings = load_settings()
-        model = resolve_model(settings.model, settings.cache_dir or platformdirs.user_cache_path("lexicue"))
+        model = resolve_model(settings.model, settings.model_cache())
         counter = WhisperTokens.from_file(model / "tokenizer.json")
         lines = sys.stdin.buffer.read().decode("utf-8-sig").split("\n")
     except LexicueError as error:
