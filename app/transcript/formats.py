@@ -1,15 +1,9 @@
 """A transcript as text or subtitles. In: a Transcript. Out: plain text, SubRip or WebVTT. Pure; any thread."""
 
-import textwrap
-from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
-from app.transcript.transcript import Segment, Transcript
-
-# Two lines of 42 characters: what subtitle guidelines for broadcast agree on.
-_LINE_CHARACTERS = 42
-_MIN_CUE_MS = 1
+from app.transcript.cues import Cue, cues
+from app.transcript.transcript import Transcript
 
 
 class ResponseFormat(StrEnum):
@@ -20,15 +14,6 @@ class ResponseFormat(StrEnum):
     VTT = "vtt"
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
-    """Whole milliseconds, `end > start`, never overlapping the next cue."""
-
-    start: int
-    end: int
-    text: str
-
-
 def as_text(transcript: Transcript) -> str:
     return f"{transcript.text}\n" if transcript.text else ""
 
@@ -36,35 +21,24 @@ def as_text(transcript: Transcript) -> str:
 def as_srt(transcript: Transcript) -> str:
     """SubRip: numbered cues, comma before the milliseconds, hours always written."""
     return "".join(
-        f"{number}\n{_clock(cue.start, ',')} --> {_clock(cue.end, ',')}\n{cue.text}\n\n"
-        for number, cue in enumerate(cues(transcript), start=1)
+        f"{number}\n{_times(cue, ',')}\n{_text(cue)}\n\n" for number, cue in enumerate(cues(transcript), start=1)
     )
 
 
 def as_vtt(transcript: Transcript) -> str:
-    """WebVTT: one header also without cues, dot before the milliseconds, hours always written."""
+    """WebVTT: one header also without cues, dot before the milliseconds, hours always written; what begins an entity or
+    a tag there is escaped."""
     return "WEBVTT\n\n" + "".join(
-        f"{_clock(cue.start, '.')} --> {_clock(cue.end, '.')}\n{cue.text}\n\n" for cue in cues(transcript)
+        f"{_times(cue, '.')}\n{_text(cue).replace('&', '&amp;').replace('<', '&lt;')}\n\n" for cue in cues(transcript)
     )
 
 
-def cues(transcript: Transcript) -> Iterator[Cue]:
-    """One cue a segment: rounded to whole milliseconds first, then kept apart and at least 1 ms long."""
-    floor = 0
-    for segment in transcript.segments:
-        text = _wrapped(segment)
-        if not text:
-            continue
-        start = max(floor, round(segment.start * 1000))
-        end = max(start + _MIN_CUE_MS, round(segment.end * 1000))
-        yield Cue(start, end, text)
-        floor = end
+def _text(cue: Cue) -> str:
+    return "\n".join(cue.lines)
 
 
-def _wrapped(segment: Segment) -> str:
-    """Lines of at most 42 characters where the script has spaces to break at; an arrow cannot end a cue."""
-    text = " ".join(segment.text.split()).replace("-->", "->")
-    return "\n".join(textwrap.wrap(text, _LINE_CHARACTERS, break_long_words=False, break_on_hyphens=False))
+def _times(cue: Cue, mark: str) -> str:
+    return f"{_clock(cue.start, mark)} --> {_clock(cue.end, mark)}"
 
 
 def _clock(milliseconds: int, mark: str) -> str:

@@ -5,17 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.transcript.formats import as_srt, as_text, as_vtt, cues
-from app.transcript.transcript import DecodingReceipt, PromptReceipt, Receipt, Segment, Transcript
+from app.transcript.cues import columns, cues
+from app.transcript.formats import as_srt, as_text, as_vtt
+from app.transcript.transcript import DecodingReceipt, PromptReceipt, Receipt, Segment, Transcript, Word
 
 RECEIPT = Receipt(
     PromptReceipt("", None, None, 0, 0, 223, 223, (), {}, (), {}, False), DecodingReceipt("", 0, {}, 0.0, 0.0, 0), ()
 )
 
 
-def transcript(*segments: tuple[float, float, str]) -> Transcript:
+def transcript(*segments: tuple[float, float, str], duration: float = 4000.0) -> Transcript:
     made = tuple(Segment(i, start, end, text, -0.1, 0.0, 1.0, "first") for i, (start, end, text) in enumerate(segments))
-    return Transcript("".join(s.text for s in made).strip(), "en", 4000.0, made, RECEIPT)
+    return Transcript("".join(s.text for s in made).strip(), "en", duration, made, RECEIPT)
 
 
 @pytest.mark.parametrize(
@@ -64,9 +65,71 @@ def test_text_of_nothing_is_empty() -> None:
     assert as_text(transcript((0.0, 1.0, " Hello."))) == "Hello.\n"
 
 
+SPEECH = (
+    " The patient asked about a Sonalift treatment for her face and neck, and the doctor told her that Taminol would be"
+    " the better choice in her case, because the effect sets in earlier and lasts for a good while longer."
+)
+
+
+def test_a_long_segment_becomes_several_cues_in_proportion_to_its_letters() -> None:
+    made = list(cues(transcript((100.0, 112.0, SPEECH), duration=112.0)))
+    assert [line for cue in made for line in cue.lines] == [
+        "The patient asked about a Sonalift",
+        "treatment for her face and neck, and",
+        "the doctor told her that Taminol would",
+        "be the better choice in her case,",
+        "because the effect sets in earlier and",
+        "lasts for a good while longer.",
+    ]
+    assert [(cue.start, cue.end) for cue in made] == [(100_000, 104_046), (104_046, 108_091), (108_091, 112_000)]
+
+
+def test_a_long_segment_is_divided_where_its_words_are() -> None:
+    """A pause of four seconds in mid-sentence belongs to no cue."""
+    texts = [f" {text}" for text in SPEECH.split()]
+    words, at = [], 0.0
+    for text in texts:
+        at += 4.0 if len(words) == 13 else 0.0
+        words.append(Word(at, at + 0.4, text, 0.9))
+        at += 0.5
+    segment = Segment(0, 0.0, words[-1].end, SPEECH, -0.1, 0.0, 1.0, "first", words=tuple(words))
+    made = list(cues(Transcript(SPEECH.strip(), "en", 60.0, (segment,), RECEIPT)))
+    assert [cue.lines[0].split()[0] for cue in made] == ["The", "the", "because"]
+    assert [(cue.start, cue.end) for cue in made] == [(0, 6400), (10_500, 17_400), (17_500, 23_900)]
+
+
+def test_scripts_without_spaces_are_wrapped_at_their_width() -> None:
+    text = "本日は新しい治療薬についてご説明いたします。副作用はほとんど報告されておりませんが、"
+    text += "念のため医師にご相談ください。"
+    made = [line for cue in cues(transcript((0.0, 9.0, text))) for line in cue.lines]
+    assert "".join(made) == text
+    assert len(made) == 3
+    assert all(columns(line) <= 42 for line in made)
+    assert not any(line[0] in "。、" for line in made)
+
+
+def test_a_word_longer_than_a_line_is_cut() -> None:
+    made = [line for cue in cues(transcript((0.0, 9.0, " " + "x" * 100))) for line in cue.lines]
+    assert "".join(made) == "x" * 100
+    assert len(made) == 3
+
+
+def test_cues_never_end_after_the_recording() -> None:
+    """Also those that had no length of their own (public reports g01, g09)."""
+    made = list(cues(transcript((2.0, 3.3, " a"), (3.3, 3.3, " b"), (3.3, 3.3, " c"), duration=3.3)))
+    assert [(cue.start, cue.end) for cue in made] == [(2000, 3298), (3298, 3299), (3299, 3300)]
+
+
+def test_markup_in_the_text_is_text_in_webvtt() -> None:
+    made = as_vtt(transcript((0.0, 1.0, " R&D <v Roger>")))
+    assert "R&amp;D &lt;v Roger>" in made
+
+
 @given(
     st.lists(
-        st.tuples(st.floats(0, 4000), st.floats(0, 30), st.text(alphabet="ab c,.-", min_size=1, max_size=90)),
+        st.tuples(
+            st.floats(0, 4000), st.floats(0, 30), st.text(alphabet="ab cé가나 。中,.-", min_size=1, max_size=300)
+        ),
         max_size=8,
     )
 )
@@ -76,9 +139,17 @@ def test_an_independent_parser_reads_the_same_cues(rows: list[tuple[float, float
         at = max(at, start)
         segments.append((at, at + length, text))
         at += length
-    made = transcript(*segments)
-    expected = [(cue.start, cue.end) for cue in cues(made)]
-    assert all(start < end for start, end in expected)
+    made = transcript(*segments, duration=at)
+    shown = cues(made)
+    edges = [edge for cue in shown for edge in (cue.start, cue.end)]
+    assert edges == sorted(edges)
+    assert all(cue.start < cue.end for cue in shown)
+    assert not edges or edges[0] >= 0
+    assert not edges or edges[-1] <= max(round(at * 1000), len(shown))
+    assert all(1 <= len(cue.lines) <= 2 and all(0 < columns(line) <= 42 for line in cue.lines) for cue in shown)
+    spoken = "".join(text for _, _, text in segments)
+    assert "".join("".join(cue.lines) for cue in shown).replace(" ", "") == "".join(spoken.split())
     for written, kind in ((as_srt(made), "srt"), (as_vtt(made), "vtt")):
         read = pysubs2.SSAFile.from_string(written, format_=kind)
-        assert [(event.start, event.end) for event in read] == expected
+        assert [(event.start, event.end) for event in read] == [(cue.start, cue.end) for cue in shown]
+        assert [event.text.split(r"\N") for event in read] == [list(cue.lines) for cue in shown]
