@@ -62,6 +62,8 @@ class Database:
             connect_args=_LINK_ARGUMENTS
             | {"options": f"-c statement_timeout={STATEMENT_SECONDS}s -c lock_timeout={LOCK_SECONDS}s"},
         )
+        self.pool_size = pool_size
+        self.pool_timeouts = 0
         self._sessions = async_sessionmaker(self.engine, expire_on_commit=False)
         self._on_notice: list[Callable[[str], None]] = []
         self._on_link: list[Callable[[bool], None]] = []
@@ -94,6 +96,13 @@ class Database:
             await asyncio.to_thread(self.embedded.stop)
 
     @property
+    def pool_in_use(self) -> int:
+        """Connections lent out right now, the watch's not counted."""
+        pool = self.engine.pool
+        assert isinstance(pool, sqlalchemy.pool.QueuePool)  # noqa: S101 - what an async engine has by default
+        return pool.checkedout()
+
+    @property
     def up(self) -> bool:
         """Whether the watch connection stands right now."""
         return self._linked.is_set()
@@ -114,6 +123,7 @@ class Database:
         except (sqlalchemy.exc.SQLAlchemyError, psycopg.Error) as error:
             if (known := _as_not_ready(error)) is None:
                 raise
+            self.pool_timeouts += known.code == "database_busy"
             raise known from error
 
     def listen(self, on_notice: Callable[[str], None], on_link: Callable[[bool], None]) -> None:

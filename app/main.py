@@ -7,14 +7,20 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
+from fastapi.security import HTTPBearer
 
 from app.api import glossaries, health, openai, prompt, transcriptions
+from app.api.access import Access
 from app.api.error_handlers import install_error_handlers
+from app.api.keys import parse_keys
 from app.api.middleware import BodyLimit, RequestContext
+from app.api.schemas import ErrorShape
+from app.api.security_headers import Cors, SecurityHeaders, parse_origins
 from app.api.state import AppState
 from app.audio.metrics import AudioMetrics
 from app.db import Database
+from app.db_metrics import DatabaseMetrics
 from app.decoding.batching import BatchPolicy
 from app.decoding.cores import available_cores
 from app.decoding.dispatcher import Dispatcher
@@ -30,6 +36,7 @@ from app.prompt.planner import PromptPlanner
 from app.prompt.tokens import WhisperTokens
 from app.settings import Settings
 from app.telemetry import StageTimer, Telemetry, logger
+from app.tracing import open_tracing
 
 log = logger(__name__)
 
@@ -44,13 +51,15 @@ def create_app(
     on_failure: Callable[[LexicueError], None] | None = None,
 ) -> FastAPI:
     """The service. Nothing is started before the lifespan runs. `on_start` runs when all parts do and before requests
-    are answered; a failure to start ends the lifespan, and `on_failure` is told the reason."""
+    are answered; a failure to start ends the lifespan, and `on_failure` is told the reason. Raises InvalidRequest for
+    keys or origins that cannot be read."""
     release = version("lexicue")
-    telemetry = Telemetry(version=release)
+    telemetry = Telemetry(version=release, tracing=open_tracing(settings.traces, version=release))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            stack.callback(telemetry.tracing.close)
             try:
                 state = await _start(settings, telemetry, stack)
                 if on_start is not None:
@@ -65,12 +74,29 @@ def create_app(
             app.state.lexicue = None
 
     app = FastAPI(title="Lexicue", version=release, description=DESCRIPTION, lifespan=lifespan)
-    app.add_middleware(BodyLimit, max_bytes=settings.max_upload_bytes)
-    app.add_middleware(RequestContext, telemetry=telemetry)
+    _guard(app, settings, telemetry)
     install_error_handlers(app)
-    for module in (transcriptions, openai, prompt, glossaries, health):
-        app.include_router(module.router)
+    bearer = Depends(HTTPBearer(auto_error=False, description="A key; needed once the server has keys."))
+    for module in (transcriptions, openai, prompt, glossaries):
+        app.include_router(
+            module.router, dependencies=[bearer], responses={status: {"model": ErrorShape} for status in (401, 403)}
+        )
+    app.include_router(health.router)
+    telemetry.expect(app.openapi()["paths"])
     return app
+
+
+def _guard(app: FastAPI, settings: Settings, telemetry: Telemetry) -> None:
+    """What a request passes before it reaches a route: the last one added sees it first."""
+    origins = parse_origins(settings.cors_origins or "")
+    app.add_middleware(BodyLimit, max_bytes=settings.max_upload_bytes)
+    app.add_middleware(
+        Access, keys=parse_keys(*settings.keys()), metrics_need_key=settings.metrics_need_key, origins=origins
+    )
+    if origins:
+        app.add_middleware(Cors, origins=origins)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(RequestContext, telemetry=telemetry)
 
 
 async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack) -> AppState:
@@ -79,18 +105,23 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
     with timer.stage("database"):
         log.info("starting the database", embedded=settings.database_url is None)
         database = await _open_database(settings, stack)
+        telemetry.registry.register(DatabaseMetrics(database))
     with timer.stage("model files"):
         log.info("looking for the model", model=settings.model)
         model_path = await asyncio.to_thread(_model_path, settings)
         counter = await asyncio.to_thread(WhisperTokens.from_file, model_path / "tokenizer.json")
-    planner = PromptPlanner(counter, default_budget=settings.prompt_budget, metrics=PromptMetrics(telemetry.registry))
+    prompt_metrics = PromptMetrics(
+        telemetry.registry, budget=settings.prompt_budget, glossaries=settings.metrics_glossaries
+    )
+    planner = PromptPlanner(counter, default_budget=settings.prompt_budget, metrics=prompt_metrics)
     with timer.stage("model"):
         log.info("loading the model", device=settings.device, compute_type=settings.compute_type)
+        config = _engine_config(settings, model_path)
         dispatcher = Dispatcher(
-            _engine_config(settings, model_path),
-            DecodingMetrics(telemetry.registry),
+            config,
+            DecodingMetrics(telemetry.registry, queue_limit=settings.max_pending_audio_seconds),
             max_pending_audio_seconds=settings.max_pending_audio_seconds,
-            policy=BatchPolicy(scope=settings.batch_scope),
+            policy=BatchPolicy(max_windows=config.batch_windows, scope=settings.batch_scope),
             devices=settings.devices(),
             recycle_after=settings.recycle_after_windows,
         )
@@ -105,6 +136,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         max_audio_seconds=settings.max_audio_seconds,
         deadline_seconds=settings.deadline_seconds,
         store_request_words=settings.store_request_words,
+        tracing=telemetry.tracing,
     )
     stack.callback(pipeline.close)
     log.info("ready", fingerprint=dispatcher.fingerprint, seconds=timer.seconds)
@@ -144,12 +176,14 @@ def _model_path(settings: Settings) -> Path:
 
 
 def _engine_config(settings: Settings, model_path: Path) -> EngineConfig:
+    on_cpu = settings.device == "cpu"
     return EngineConfig(
         kind=settings.engine,
         model_path=model_path,
         device=settings.device,
         compute_type=settings.compute_type,
-        workers=settings.workers or available_cores(),
+        workers=settings.workers or (available_cores() if on_cpu else 1),
         beam_size=settings.beam_size,
+        batch_windows=settings.batch_windows or (1 if on_cpu else 8),
         encoder_pad_seconds=settings.encoder_pad_seconds,
     )

@@ -2,6 +2,8 @@
 voice detection run on a small thread pool, the model in its own process."""
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,14 +16,14 @@ from app.audio.waveform import Waveform, Window
 from app.audio.windows import pack_windows
 from app.decoding.dispatcher import Dispatcher
 from app.decoding.request import ANY_LANGUAGE, DecodeOptions, PromptSet, Task, WindowResult
+from app.errors import PromptOverBudget
 from app.glossary.store import GlossaryStore
 from app.glossary.term import GlossarySnapshot
 from app.prompt.plan import PromptPlan
 from app.prompt.planner import PromptPlanner, RequestWords
-from app.telemetry import StageTimer, logger
+from app.telemetry import StageTimer, note
+from app.tracing import OFF, Tracing
 from app.transcript.transcript import Transcript, assemble, covered_seconds, prompt_receipt
-
-log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class TranscriptionPipeline:
         deadline_seconds: float | None = None,
         store_request_words: bool = False,
         audio_threads: int = 2,
+        tracing: Tracing = OFF,
     ) -> None:
         self._glossaries = glossaries
         self._planner = planner
@@ -62,6 +65,7 @@ class TranscriptionPipeline:
         self._max_audio_seconds = max_audio_seconds
         self._deadline_seconds = deadline_seconds
         self._store_request_words = store_request_words
+        self._tracing = tracing
         self._threads = ThreadPoolExecutor(audio_threads, thread_name_prefix="audio")
 
     async def transcribe(
@@ -72,31 +76,38 @@ class TranscriptionPipeline:
         Raises InvalidAudio, TooLarge, NotFound (glossary), PromptOverBudget, Overloaded, NotReady, DeadlineExceeded.
         Cancelling the task stops decoding within one window.
         """
-        timer = StageTimer()
+        started = time.perf_counter()
+        timer = StageTimer(self._tracing)
+        note(stage_seconds=timer.seconds)
         with timer.stage("glossary"):
             snapshot = await self._snapshot(job)
+        with timer.stage("prompt"):
             plans = await asyncio.to_thread(self._plan, job, snapshot)
+            plan = plans[ANY_LANGUAGE]
         with timer.stage("audio"):
             waveform, windows = await asyncio.get_running_loop().run_in_executor(self._threads, self._hear, job.audio)
         with timer.stage("decoding"):
             results: list[WindowResult] = []
             async for result in self._decode(job, waveform, windows, plans):
+                if not results:
+                    plan = plans.get(result.language, plan)
+                    self._sent(plan, snapshot)
                 results.append(result)
                 if on_window is not None:
                     on_window(result)
-        plan = plans.get(results[0].language if results else ANY_LANGUAGE, plans[ANY_LANGUAGE])
         if snapshot is not None and (self._store_request_words or job.words == RequestWords()):
             with timer.stage("remember"):
                 await self._remember(plan, snapshot)
-        transcript = assemble(
-            windows,
-            results,
-            duration=waveform.seconds,
-            prompt=prompt_receipt(plan, snapshot),
-            fingerprint=self._dispatcher.fingerprint,
-            warnings=waveform.warnings,
-        )
-        self._account(transcript, results, timer)
+        with timer.stage("transcript"):
+            transcript = assemble(
+                windows,
+                results,
+                duration=waveform.seconds,
+                prompt=prompt_receipt(plan, snapshot),
+                fingerprint=self._dispatcher.fingerprint,
+                warnings=waveform.warnings,
+            )
+        self._account(transcript, results, time.perf_counter() - started)
         return transcript
 
     def close(self) -> None:
@@ -109,13 +120,17 @@ class TranscriptionPipeline:
 
     def _plan(self, job: TranscriptionJob, snapshot: GlossarySnapshot | None) -> dict[str, PromptPlan]:
         """One plan per language the answer may turn out to be in; ANY_LANGUAGE is always there."""
-        if job.language is not None:
-            return {ANY_LANGUAGE: self._planner.plan(snapshot, language=job.language, words=job.words)}
-        languages: tuple[str | None, ...] = (None, *(snapshot.languages() if snapshot else ()))
-        return {
-            language or ANY_LANGUAGE: self._planner.plan(snapshot, language=language, words=job.words)
-            for language in languages
-        }
+        languages: dict[str, str | None] = {ANY_LANGUAGE: job.language}
+        if job.language is None and snapshot is not None:
+            languages |= {language: language for language in snapshot.languages()}
+        try:
+            return {
+                key: self._planner.plan(snapshot, language=language, words=job.words)
+                for key, language in languages.items()
+            }
+        except PromptOverBudget:
+            self._planner.metrics.refused()
+            raise
 
     def _hear(self, audio: Path) -> tuple[Waveform, tuple[Window, ...]]:
         waveform = decode_audio(audio, max_seconds=self._max_audio_seconds)
@@ -144,20 +159,26 @@ class TranscriptionPipeline:
             sha256=plan.sha256, ids=plan.ids, text=plan.text, slug=snapshot.slug, revision=snapshot.revision
         )
 
-    def _account(self, transcript: Transcript, results: list[WindowResult], timer: StageTimer) -> None:
-        prompt, decoding = transcript.receipt.prompt, transcript.receipt.decoding
+    def _sent(self, plan: PromptPlan, snapshot: GlossarySnapshot | None) -> None:
+        slug, revision = (snapshot.slug, snapshot.revision) if snapshot is not None else (None, None)
+        self._planner.metrics.sent(plan, glossary=slug, revision=revision)
+        note(
+            glossary_revision=revision,
+            prompt_sha256=plan.sha256,
+            prompt_tokens=plan.tokens,
+            prompt_estimated_tokens=plan.estimated_tokens,
+            prompt_headroom=plan.headroom,
+        )
+
+    def _account(self, transcript: Transcript, results: list[WindowResult], seconds: float) -> None:
+        decoding = transcript.receipt.decoding
         self._metrics.observe(decoding.speech_seconds, sum(map(covered_seconds, results)))
-        log.info(
-            "transcribed",
-            glossary_revision=prompt.revision,
-            prompt_sha256=prompt.sha256,
-            prompt_tokens=prompt.tokens,
-            prompt_estimated_tokens=prompt.estimated_tokens,
-            prompt_headroom=prompt.headroom,
+        self._metrics.finished(transcript.duration, seconds)
+        note(
             audio_seconds=transcript.duration,
             speech_seconds=decoding.speech_seconds,
             windows=decoding.windows,
+            rungs=dict(sorted(Counter(result.rung for result in results).items())),
             fallbacks=decoding.fallbacks,
             warnings=len(transcript.receipt.warnings),
-            stage_seconds=timer.seconds,
         )

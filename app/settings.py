@@ -18,6 +18,17 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
+    app_keys: SecretStr | None = Field(
+        None,
+        description="Keys that may transcribe, comma-separated: name=secret, name@glossary=secret, name=sha256:HEX.",
+    )
+    ops_keys: SecretStr | None = Field(None, description="Keys that may do everything, written like the above.")
+    metrics_need_key: bool = Field(False, description="Whether GET /metrics needs an ops key, once there are keys.")
+    allow_anyone: bool = Field(False, description="Whether to listen beyond this machine without any key.")
+    cors_origins: str | None = Field(
+        None, description="Origins whose pages may call, comma-separated, * for all; unset: none."
+    )
+
     data_dir: Path = Field(Path("data"), description="Folder for the embedded Postgres.")
     cache_dir: Path | None = Field(None, description="Folder for assembled models; the user's cache folder if unset.")
     database_url: SecretStr | None = Field(
@@ -31,7 +42,10 @@ class Settings(BaseSettings):
     device_index: str = Field("0", pattern=r"^\d+(,\d+)*$", description="GPU numbers, comma-separated.")
     compute_type: str = Field("int8", description="CTranslate2 compute type: int8, float16, float32, ...")
     engine: Literal["whisper", "scripted"] = Field("whisper", description="`scripted` answers without a model.")
-    workers: int | None = Field(None, ge=1, le=256, description="Model workers of one thread each; unset: one a core.")
+    workers: int | None = Field(
+        None, ge=1, le=256, description="Batches decoded side by side; unset: one a core, one a GPU."
+    )
+    batch_windows: int | None = Field(None, ge=1, le=64, description="Windows in one batch; unset: 1, 8 on a GPU.")
     beam_size: int = Field(1, ge=1, le=10, description="1 is greedy.")
     encoder_pad_seconds: float = Field(
         5, ge=0, le=30, description="Silence after the speech that the encoder sees; 30 is the reference."
@@ -66,6 +80,13 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] = Field("console", description="Shape of the log lines.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe level logged.")
 
+    metrics_glossaries: int = Field(
+        20, ge=0, le=1000, description="Glossaries whose headroom is shown by name, those with the least."
+    )
+    traces: bool = Field(
+        False, description="Whether spans are sent over OTLP (extra `otel`); the OTEL_* variables say where to."
+    )
+
     @field_validator("database_url", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: object) -> object:
@@ -74,6 +95,11 @@ class Settings(BaseSettings):
     def model_cache(self) -> Path:
         """Where assembled models are kept."""
         return self.cache_dir or platformdirs.user_cache_path("lexicue")
+
+    def keys(self) -> tuple[str, str]:
+        """Keys for apps and for ops, as they were written."""
+        app, ops = (keys.get_secret_value() if keys else "" for keys in (self.app_keys, self.ops_keys))
+        return app, ops
 
     def devices(self) -> tuple[int, ...]:
         return tuple(int(part) for part in self.device_index.split(","))

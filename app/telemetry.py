@@ -4,18 +4,32 @@ structured log line per event, with the request id. Any thread."""
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
+from app.tracing import OFF, Tracing
+
 disable_created_metrics()  # type: ignore[no-untyped-call] # a *_created gauge beside every series doubles a scrape and no alert reads it
 
 REQUEST_SECONDS_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800)
 
+OUTCOMES = ("2xx", "3xx", "4xx", "5xx", "overloaded", "client_closed")
+_OUTCOME_OF = {429: "overloaded", 499: "client_closed"}
+
 request_id_var: ContextVar[str] = ContextVar("lexicue_request_id", default="")
+request_facts_var: ContextVar[dict[str, object] | None] = ContextVar("lexicue_request_facts", default=None)
+
+
+def note(**facts: object) -> None:
+    """Add to the one line that the log has of the request being worked on; nothing happens outside of one. Numbers,
+    names of ours and digests only, never text."""
+    noted = request_facts_var.get()
+    if noted is not None:
+        noted.update(facts)
 
 
 class Telemetry:
@@ -24,11 +38,12 @@ class Telemetry:
     Single process by rule: one server process owns one registry, so a scrape always sees every count.
     """
 
-    def __init__(self, *, version: str) -> None:
+    def __init__(self, *, version: str, tracing: Tracing = OFF) -> None:
         self.registry = CollectorRegistry()
+        self.tracing = tracing
         self.requests = Counter(
             "lexicue_requests",
-            "Requests by route template and outcome (2xx, 4xx, 5xx or client_closed).",
+            "Requests by route template and outcome (2xx, 3xx, 4xx, 5xx, overloaded for 429, client_closed).",
             ["route", "outcome"],
             registry=self.registry,
         )
@@ -39,21 +54,40 @@ class Telemetry:
             buckets=REQUEST_SECONDS_BUCKETS,
             registry=self.registry,
         )
+        self.in_flight = Gauge(
+            "lexicue_requests_in_flight", "Requests that are not answered yet.", registry=self.registry
+        )
         build = Gauge("lexicue_build_info", "Always 1; the labels say what runs.", ["version"], registry=self.registry)
         build.labels(version).set(1)
 
+    def expect(self, routes: Iterable[str]) -> None:
+        """Start the counters of these routes at 0: the first failure of a series that was not there before is no
+        increase to whoever watches."""
+        for route in routes:
+            for outcome in OUTCOMES:
+                self.requests.labels(route, outcome)
+
+    def request_ended(self, route: str, status: int, seconds: float) -> str:
+        """Count it; its outcome."""
+        outcome = _OUTCOME_OF.get(status, f"{status // 100}xx")
+        self.requests.labels(route, outcome).inc()
+        self.request_seconds.labels(route).observe(seconds)
+        return outcome
+
 
 class StageTimer:
-    """Seconds spent per stage of one request, for the log line and the receipt's server-side twin."""
+    """Seconds spent per stage, for the log line; with `tracing` each stage is a span as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, tracing: Tracing = OFF) -> None:
         self.seconds: dict[str, float] = {}
+        self._tracing = tracing
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         start = time.perf_counter()
         try:
-            yield
+            with self._tracing.span(name):
+                yield
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
 

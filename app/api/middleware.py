@@ -12,7 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.error_handlers import error_response
 from app.errors import InternalError, TooLarge
-from app.telemetry import Telemetry, logger, request_id_var
+from app.telemetry import Telemetry, logger, request_facts_var, request_id_var
+from app.tracing import OFF
 
 log = logger("app.access")
 
@@ -35,39 +36,52 @@ class RequestContext:
             await self._app(scope, receive, send)
             return
         request_id = _request_id(scope)
-        token = request_id_var.set(request_id)
+        facts: dict[str, object] = {}
+        tokens = request_id_var.set(request_id), request_facts_var.set(facts)
         start = time.perf_counter()
         status = _CLIENT_CLOSED
-        answering = False
+        answering = complete = False
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status, answering
+            nonlocal status, answering, complete
             if message["type"] == "http.response.start":
                 status, answering = message["status"], True
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+            else:
+                complete = not message.get("more_body", False)
             await send(message)
 
-        try:
-            await self._app(scope, receive, send_with_id)
-        except ClientDisconnect:
-            log.debug("client left while sending")
-        except Exception as error:
-            log.exception("unexpected error", error=type(error).__name__)
-            if answering:
-                raise
-            fault = InternalError("Something went wrong here; the request id finds it in the log.")
-            await error_response(fault)(scope, receive, send_with_id)
-        finally:
-            self._account(scope, status, time.perf_counter() - start)
-            request_id_var.reset(token)
+        tracing = OFF if scope["path"] in _QUIET else self._telemetry.tracing
+        with self._telemetry.in_flight.track_inprogress(), tracing.request(scope["headers"], facts):
+            try:
+                await self._app(scope, receive, send_with_id)
+            except ClientDisconnect:
+                log.debug("client left while sending")
+            except Exception as error:
+                log.exception("unexpected error", error=type(error).__name__)
+                if answering:
+                    raise
+                fault = InternalError("Something went wrong here; the request id finds it in the log.")
+                await error_response(fault)(scope, receive, send_with_id)
+            finally:
+                # An answer that was begun and not ended: whoever asked left in the middle of it.
+                self._account(scope, status if complete else _CLIENT_CLOSED, time.perf_counter() - start, facts)
+                request_id_var.reset(tokens[0])
+                request_facts_var.reset(tokens[1])
 
-    def _account(self, scope: Scope, status: int, seconds: float) -> None:
+    def _account(self, scope: Scope, status: int, seconds: float, facts: dict[str, object]) -> None:
+        """Counts, and the one line that the log has of a request, with what the stations noted."""
         route = getattr(scope.get("route"), "path", "unmatched")
-        outcome = "client_closed" if status == _CLIENT_CLOSED else f"{status // 100}xx"
-        self._telemetry.requests.labels(route, outcome).inc()
-        self._telemetry.request_seconds.labels(route).observe(seconds)
+        facts.update(
+            method=scope["method"],
+            route=route,
+            status=status,
+            outcome=self._telemetry.request_ended(route, status, seconds),
+            actor=scope.get("state", {}).get("actor", "anonymous"),
+            seconds=round(seconds, 4),
+        )
         level = log.debug if route in _QUIET else log.info
-        level("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 4))
+        level("request", **facts)
 
 
 class BodyLimit:
@@ -112,7 +126,7 @@ class BodyLimit:
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, *, ended: bool = False) -> None:
         if not ended:
-            await _let_finish(receive)
+            await let_finish(scope, receive)
         error = TooLarge(
             f"The upload is over the limit of {self._max_bytes} bytes; send a compressed format or split it.",
             param="file",
@@ -121,8 +135,11 @@ class BodyLimit:
         await error_response(error)(scope, receive, send)
 
 
-async def _let_finish(receive: Receive) -> None:
-    """Read on for a while: a client that is still sending when the connection is closed never sees the answer."""
+async def let_finish(scope: Scope, receive: Receive) -> None:
+    """Read on for a while before a refusal: a client that is still sending when the connection is closed never sees
+    it. One that asked whether to send at all is not told to go on."""
+    if b"expect" in dict(scope["headers"]):
+        return
     left = _DRAINED_BYTES
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_DRAINED_SECONDS):

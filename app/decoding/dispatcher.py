@@ -12,9 +12,10 @@ from app.decoding.admission import Admission, require_known
 from app.decoding.batching import BatchPolicy, next_batch
 from app.decoding.decoding import Decoding
 from app.decoding.engine import EngineConfig
+from app.decoding.fingerprint import fingerprint_of
 from app.decoding.metrics import DecodingMetrics
 from app.decoding.request import DecodeOptions, PromptSet, WindowRequest, WindowResult
-from app.decoding.supervisor import StartWorker, Supervisor, fingerprint_of
+from app.decoding.supervisor import StartWorker, Supervisor
 from app.decoding.worker import DecodeFailed, Worker, WorkerDied
 from app.errors import DeadlineExceeded, InternalError, NotReady
 from app.telemetry import logger
@@ -156,7 +157,7 @@ class Dispatcher:
 
     def _ended(self, decoding: Decoding) -> None:
         self._turns.pop(decoding, None)
-        self._metrics.backlog(self.pending_seconds)
+        self._metrics.backlog(self.pending_seconds, len(self._turns))
         if not self._turns:
             self._idle.set()
 
@@ -171,7 +172,7 @@ class Dispatcher:
 
     def _pump(self) -> None:
         """Give the models work while one has room and there is some."""
-        self._metrics.backlog(self.pending_seconds)
+        self._metrics.backlog(self.pending_seconds, len(self._turns))
         while True:
             decodings = sorted(self._turns, key=lambda decoding: decoding.turn)
             batch = next_batch([decoding.queue for decoding in decodings], self._policy)

@@ -3,17 +3,25 @@ thread."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from app.decoding.ladder import LADDER, Reason
 from app.decoding.request import Outcome, WindowResult
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800)
 
 
 class DecodingMetrics:
-    def __init__(self, registry: CollectorRegistry) -> None:
+    """`queue_limit`: seconds of speech over which requests are refused."""
+
+    def __init__(self, registry: CollectorRegistry, *, queue_limit: float = 0.0) -> None:
         self._windows = Counter("lexicue_decode_windows", "Windows by how they ended.", ["outcome"], registry=registry)
+        for outcome in Outcome:
+            self._windows.labels(outcome.value)
         self._fallbacks = Counter(
             "lexicue_decode_fallbacks", "Rungs left behind, by reason.", ["rung", "reason"], registry=registry
         )
+        for rung in LADDER:
+            for reason in Reason:
+                self._fallbacks.labels(rung.name, reason.value)
         self._seconds = Histogram(
             "lexicue_decode_seconds", "Model time of one window.", buckets=_SECONDS, registry=registry
         )
@@ -24,6 +32,12 @@ class DecodingMetrics:
         self._backlog = Gauge(
             "lexicue_queue_audio_seconds", "Seconds of speech admitted and not yet decoded.", registry=registry
         )
+        self._requests = Gauge("lexicue_queue_requests", "Requests admitted and not yet decoded.", registry=registry)
+        Gauge(
+            "lexicue_queue_limit_audio_seconds",
+            "Seconds of speech waiting over which requests are refused.",
+            registry=registry,
+        ).set(queue_limit)
         self._wait = Histogram(
             "lexicue_queue_wait_seconds",
             "Time from admission to a window's start.",
@@ -57,8 +71,10 @@ class DecodingMetrics:
         for wait in waits:
             self._wait.observe(wait)
 
-    def backlog(self, seconds: float) -> None:
+    def backlog(self, seconds: float, requests: int) -> None:
+        """What is admitted and not decoded yet: seconds of speech, and requests."""
         self._backlog.set(seconds)
+        self._requests.set(requests)
 
     def worker(self, device: int, *, up: bool) -> None:
         """`device`: index of the device whose process this is."""

@@ -50,13 +50,14 @@ class RequestWords:
 
 
 class PromptPlanner:
-    """`default_budget`: tokens for a glossary that sets none of its own, 1 to 223."""
+    """`default_budget`: tokens for a glossary that sets none of its own, 1 to 223. `metrics` is for whoever sends a
+    plan: planning itself counts nothing, since previews plan too."""
 
     def __init__(self, counter: TokenCounter, *, default_budget: int, metrics: PromptMetrics) -> None:
         self._counter = counter
         self._vocabulary = counter.vocabulary if isinstance(counter, WhisperTokens) else Vocabulary.OTHER
         self._default_budget = default_budget
-        self._metrics = metrics
+        self.metrics = metrics
         self._costs = CostTable(counter)
         self._groups: RecentlyUsed[tuple[Group, ...]] = RecentlyUsed(most_terms=_REMEMBERED_TERMS)
         self._plans: RecentlyUsed[PromptPlan] = RecentlyUsed(most_terms=_REMEMBERED_TERMS)
@@ -83,7 +84,6 @@ class PromptPlanner:
             plan = known or self._make(snapshot, language, words, profile, limits)
             if known is None:
                 self._plans.put(key, snapshot.terms, plan)
-        self._metrics.observe(plan)
         return plan
 
     def check_tail(self, terms: Sequence[Term], token_budget: int | None) -> None:
@@ -169,7 +169,6 @@ class PromptPlanner:
         refused = [term for term in above_ranked if term.block is request and term.reason is not duplicate]
         if not refused:
             return
-        self._metrics.refused()
         tail = sum(term.tokens for term in selection.kept if term.block in (Block.PINNED, Block.SEED))
         wanted = sum(term.tokens for term in selection.kept if term.block is request)
         wanted += sum(term.tokens for term in refused)

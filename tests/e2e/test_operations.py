@@ -128,7 +128,7 @@ def test_uploads_over_the_limit_are_refused_while_they_stream(tmp_path: Path) ->
 def test_log_lines_never_hold_what_was_said(client: httpx.Client, server: Any) -> None:
     client.post("/transcribe", files={"file": JFK}, data={"glossary": "clinic"}).raise_for_status()
     log = server.log.read_text()
-    assert '"event": "transcribed"' in log
+    assert '"event": "request"' in log
     assert "prompt_sha256" in log
     assert "fellow Americans" not in log
     assert "Sonalift" not in log
