@@ -1,7 +1,6 @@
 """Any audio file to the one waveform. In: a file on disk. Out: 16 kHz mono float32 and what could not be decoded.
 Blocking; runs on the audio threads."""
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,25 +13,36 @@ from av.audio.resampler import AudioResampler
 from av.audio.stream import AudioStream
 from av.container import InputContainer
 
+from app.audio.endings import cut_short
 from app.audio.mixing import Mix
-from app.audio.waveform import SAMPLE_RATE, Waveform
+from app.audio.waveform import MIN_SECONDS, SAMPLE_RATE, Waveform
 from app.errors import InvalidAudio, TooLarge
 
-# A demuxer opens this one file and nothing else: no nested protocol, no list of other files.
-_OPTIONS = {"protocol_whitelist": "file"}
-_LISTS = {"hls", "concat", "dash", "imf", "sdp", "tedcaptions", "rtsp", "lavfi"}
+# Containers of sound, and of film with sound, that name nothing outside themselves: no playlist, no list of other
+# files, no device, no picture. What is not listed is not even tried (FFmpeg, `format_whitelist`).
+_CONTAINERS = (
+    "aac ac3 aiff amr ape asf au avi caf dsf dts eac3 flac flv loas matroska mov mp3 mpc mpc8 mpeg mpegts nistsphere "
+    "ogg shn tak tta voc w64 wav wv"
+)
+# Nested files would be opened through a protocol; the upload itself needs this one.
+_OPTIONS = {"format_whitelist": ",".join(_CONTAINERS.split()), "protocol_whitelist": "file"}
 # Samples resampled at a time: one call a frame of 20 ms would cost more than the decoding itself.
 _GROUP = 480_000
 _RATES = range(1_000, 1_000_001)
+# Headers round and encoders pad: less than this missing is no loss (seconds, share) or not worth a figure (seconds).
+_MISSED, _MISSED_SHARE, _TOLD = 1.0, 0.05, 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class _Decoded:
-    """`damaged`: packets passed over; `promised`: seconds by the header, None where it says nothing."""
+    """`damaged`: packets passed over; `promised`: seconds by the header, None where it says nothing; `cut`: bytes are
+    missing at the end; `streams`: of sound, of which one was decoded."""
 
     mix: Mix
     damaged: int
     promised: float | None
+    cut: bool
+    streams: int
 
 
 def decode_audio(path: Path, *, max_seconds: float) -> Waveform:
@@ -54,24 +64,28 @@ def decode_audio(path: Path, *, max_seconds: float) -> Waveform:
 
 def _warnings(decoded: _Decoded) -> list[str]:
     seconds, promised = decoded.mix.length / SAMPLE_RATE, decoded.promised
-    of = f" of {promised:.1f} s" if promised else ""
+    got = f"got {seconds:.1f} s" + (f" of {promised:.1f} s" if promised and promised - seconds > _TOLD else "")
+    found = []
     if decoded.damaged:
-        return [f"the file is damaged: {decoded.damaged} packet(s) could not be decoded; got {seconds:.1f} s{of}"]
-    if promised and promised - seconds > max(1.0, 0.05 * promised):
-        return [f"the file ends early: got {seconds:.1f} s{of}"]
-    return []
+        found.append(f"the file is damaged: {decoded.damaged} packet(s) could not be decoded; {got}")
+    elif decoded.cut or (promised and promised - seconds > max(_MISSED, _MISSED_SHARE * promised)):
+        found.append(f"the file ends early: {got}")
+    if decoded.streams > 1:
+        found.append(f"the file has {decoded.streams} audio streams; the first one was used")
+    if seconds < MIN_SECONDS:
+        found.append(f"the recording is shorter than {MIN_SECONDS} s: too short for speech")
+    return found
 
 
 def _unreadable() -> InvalidAudio:
     return InvalidAudio(
-        "The file is not audio that can be decoded; send wav, flac, mp3, m4a, ogg, opus, webm or the like.",
+        "The file is not audio that can be decoded, or so much of it is missing that nothing is left to decode; send "
+        "a whole wav, flac, mp3, m4a, ogg, opus, webm or the like.",
         param="file",
     )
 
 
 def _audio_stream(container: InputContainer) -> AudioStream:
-    if _LISTS & set(container.format.name.split(",")):
-        raise _unreadable()
     if not container.streams.audio:
         raise InvalidAudio("The file has no audio stream.", param="file", code="no_audio_stream")
     stream = container.streams.audio[0]
@@ -90,7 +104,10 @@ def _read(path: Path, max_seconds: float, *, channel: int | None = None) -> _Dec
             stream = _audio_stream(container)
             frames = _Frames(container, stream)
             mix = _mix(frames, max_seconds, channel)
-            return _Decoded(mix, frames.damaged, _promised_seconds(container, stream))
+            cut = cut_short(path) or (frames.cut and container.format.name != "wav")
+            return _Decoded(
+                mix, frames.damaged, _promised_seconds(container, stream), cut, len(container.streams.audio)
+            )
     except av.error.FFmpegError:
         raise _unreadable() from None
 
@@ -151,12 +168,14 @@ def _add(resampled: AudioFrame, mix: Mix) -> None:
 
 
 class _Frames:
-    """Audio frames of one stream; packets that cannot be decoded are counted in `damaged` and passed over."""
+    """Audio frames of one stream; packets that cannot be decoded are counted in `damaged` and passed over. `cut`: the
+    last packet is shorter than it says (a WAV without a length ends so, too)."""
 
     def __init__(self, container: InputContainer, stream: AudioStream) -> None:
         self._container = container
         self._stream = stream
         self.damaged = 0
+        self.cut = False
 
     def __iter__(self) -> Iterator[AudioFrame]:
         packets = self._container.demux(self._stream)
@@ -168,8 +187,10 @@ class _Frames:
             except av.error.FFmpegError:
                 self.damaged += 1
                 return
-            with contextlib.suppress(av.error.EOFError):
-                try:
-                    yield from packet.decode()
-                except av.error.InvalidDataError:
-                    self.damaged += 1
+            self.cut = packet.is_corrupt if packet.size else self.cut
+            try:
+                yield from packet.decode()
+            except av.error.EOFError:
+                continue
+            except av.error.FFmpegError:
+                self.damaged += 1

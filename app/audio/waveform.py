@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 SAMPLE_RATE = 16_000
 WINDOW_SECONDS = 30
+# Under this nothing can be said; Whisper would invent a sentence (DESIGN fact 11).
+MIN_SECONDS = 0.1
 
 Samples = npt.NDArray[np.float32]
 
