@@ -8,11 +8,13 @@ HTTP status and stable code, so that no layer above has to translate. Pure; any 
     │   └── PromptOverBudget          the request's own words do not fit the prompt budget
     ├── Unauthorized 401 · Forbidden 403
     ├── NotFound 404 · MethodNotAllowed 405
+    ├── RequestTimeout 408            the client sends too slowly
     ├── Conflict 409                  a twin term, an over-full tail, a taken slug
     ├── PreconditionFailed 412        somebody else edited first
     ├── TooLarge 413                  bytes or seconds over the limit
     ├── Unprocessable 422             the request has another shape than the documented one
     ├── Overloaded 429                carries `retry_after` seconds
+    ├── HeadersTooLarge 431
     ├── InternalError 500             a fault of ours; the details are in the log only
     ├── NotReady 503                  starting, draining, or a dependency is away
     └── DeadlineExceeded 504
@@ -89,6 +91,12 @@ class MethodNotAllowed(LexicueError):
     default_code = "method_not_allowed"
 
 
+class RequestTimeout(LexicueError):
+    status = 408
+    type = "invalid_request_error"
+    default_code = "request_timeout"
+
+
 class Conflict(LexicueError):
     status = 409
     type = "invalid_request_error"
@@ -123,6 +131,12 @@ class Overloaded(LexicueError):
     def __init__(self, message: str, *, retry_after: int) -> None:
         super().__init__(message, details={"retry_after": retry_after})
         self.retry_after = retry_after
+
+
+class HeadersTooLarge(LexicueError):
+    status = 431
+    type = "invalid_request_error"
+    default_code = "headers_too_large"
 
 
 class InternalError(LexicueError):

@@ -3,11 +3,12 @@ dropped. Event loop thread."""
 
 import asyncio
 import re
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from typing import TypeVar
 
 from fastapi import Request
 
+from app.api.forms import is_raw
 from app.errors import InvalidRequest, LexicueError
 
 T = TypeVar("T")
@@ -25,6 +26,8 @@ class ClientClosed(LexicueError):
 
 async def refuse_unknown_fields(request: Request, known: frozenset[str]) -> None:
     """A field that would be ignored is refused: a misspelt `glossary` must not cost the bias in silence."""
+    if request.query_params and not is_raw(request):
+        raise InvalidRequest("The options of this route go into its form, not into the address.", code="unknown_query")
     given = [name for name, _ in (await request.form()).multi_items()]
     for name in sorted(known):
         if given.count(name) > 1 and not name.endswith("[]") and name not in _LISTS:
@@ -39,9 +42,9 @@ async def refuse_unknown_fields(request: Request, known: frozenset[str]) -> None
         )
 
 
-async def unless_client_leaves(request: Request, work: Coroutine[None, None, T]) -> T:
+async def unless_client_leaves(request: Request, work: Awaitable[T]) -> T:
     """The result of `work`; cancels it and raises ClientClosed when the connection is closed first."""
-    task = asyncio.create_task(work)
+    task = asyncio.ensure_future(work)
     gone = asyncio.create_task(_hang_up(request))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)

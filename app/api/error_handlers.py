@@ -17,6 +17,7 @@ from app.errors import (
     NotFound,
     Overloaded,
     TooLarge,
+    Unauthorized,
     Unprocessable,
 )
 from app.telemetry import logger
@@ -41,7 +42,11 @@ def error_body(error: LexicueError) -> dict[str, object]:
 
 
 def error_response(error: LexicueError) -> JSONResponse:
-    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, Overloaded) else None
+    headers: dict[str, str] = {}
+    if isinstance(error, Overloaded):
+        headers["Retry-After"] = str(error.retry_after)
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = 'Bearer realm="lexicue"'
     return JSONResponse(error_body(error), status_code=error.status, headers=headers)
 
 

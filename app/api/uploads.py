@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import IO
 
-from fastapi import UploadFile
+from starlette.datastructures import UploadFile
 
 
 @contextlib.asynccontextmanager

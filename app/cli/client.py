@@ -14,8 +14,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 
 
 def connect(url: str) -> httpx.Client:
-    """A client for the server at `url`; LEXICUE_API_KEY, if set, goes along as the bearer key."""
-    key = os.environ.get("LEXICUE_API_KEY")
+    """A client for the server at `url`; LEXICUE_KEY, if set, goes along as the bearer key."""
+    key = os.environ.get("LEXICUE_KEY")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return httpx.Client(base_url=url, headers=headers, timeout=httpx.Timeout(30, read=None))
 

@@ -4,6 +4,7 @@ import typer
 
 from app.cli import glossary
 from app.cli.demo import demo
+from app.cli.key import key
 from app.cli.migrate import migrate
 from app.cli.preview import preview
 from app.cli.serve import serve
@@ -17,7 +18,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (serve, migrate, preview, transcribe, tokens, demo):
+for command in (serve, key, migrate, preview, transcribe, tokens, demo):
     app.command()(command)
 app.add_typer(glossary.app, name="glossary")
 

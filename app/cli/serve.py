@@ -2,6 +2,7 @@
 ready, progress on stderr. Main thread."""
 
 import asyncio
+import ipaddress
 import logging
 import signal
 import socket
@@ -11,13 +12,16 @@ from typing import Annotated
 import typer
 import uvicorn
 
+from app.api.keys import KeyRing, Role, parse_keys
 from app.api.state import AppState
 from app.cli.client import fail
 from app.cli.samples import load_samples
-from app.errors import LexicueError
+from app.errors import InvalidRequest, LexicueError
 from app.main import create_app
 from app.settings import Settings, load_settings
-from app.telemetry import configure_logging
+from app.telemetry import configure_logging, logger
+
+log = logger(__name__)
 
 _BACKLOG = 2048
 
@@ -30,21 +34,55 @@ def serve(
     """Start the service and say its URL when it is ready."""
     try:
         settings = load_settings(host=host, port=port)
+        keys = parse_keys(*settings.keys())
+        _require_keys_beyond_this_machine(settings, keys)
     except LexicueError as error:
         fail(error.message)
     configure_logging(log_format=settings.log_format, level=settings.log_level)
+    _say_who_may_call(settings, keys)
     for number in (signal.SIGINT, signal.SIGTERM):
         # Before the server listens for signals, and after it has drained and raises them again: stopping when asked
         # to is success, exit code 0.
         signal.signal(number, _stopped)
     listener = _listen(settings)
-    server = _Server(settings, listener, sample=sample)
+    try:
+        server = _Server(settings, listener, sample=sample)
+    except LexicueError as error:
+        fail(error.message)
     try:
         server.run(sockets=[listener])
     except SystemExit:
         if server.failure is None:
             raise
         fail(server.failure)
+
+
+def _require_keys_beyond_this_machine(settings: Settings, keys: KeyRing) -> None:
+    if not keys and not settings.allow_anyone and not _is_loopback(settings.host):
+        raise InvalidRequest(
+            f"Without keys the server listens on this machine only, not on {settings.host}. Set LEXICUE_APP_KEYS and "
+            "LEXICUE_OPS_KEYS (`lexicue key NAME` makes one), or LEXICUE_ALLOW_ANYONE=true if anyone who can connect "
+            "may transcribe and edit.",
+            code="keys_needed",
+        )
+
+
+def _say_who_may_call(settings: Settings, keys: KeyRing) -> None:
+    if keys:
+        names = {role.value: sorted({key.name for key in keys if key.role is role}) for role in Role}
+        log.info("callers need a key", **names)
+    elif _is_loopback(settings.host):
+        log.info("no keys are set: anyone on this machine may transcribe and edit", host=settings.host)
+    else:
+        log.warning("no keys are set: anyone who can connect may transcribe and edit", host=settings.host)
+
+
+def _is_loopback(host: str) -> bool:
+    """Names other than localhost count as reachable: what they stand for may change."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _stopped(_number: int, _frame: FrameType | None) -> None:
