@@ -13,6 +13,8 @@ from fastapi.security import HTTPBearer
 from app.api import glossaries, health, openai, prompt, transcriptions
 from app.api.access import Access
 from app.api.error_handlers import install_error_handlers
+from app.api.forms import FormLimits
+from app.api.idempotency import RememberedAnswers
 from app.api.keys import parse_keys
 from app.api.middleware import BodyLimit, RequestContext
 from app.api.schemas import ErrorShape
@@ -74,6 +76,7 @@ def create_app(
             app.state.lexicue = None
 
     app = FastAPI(title="Lexicue", version=release, description=DESCRIPTION, lifespan=lifespan)
+    app.state.form_limits = FormLimits(settings.max_form_fields, settings.max_form_field_bytes)
     _guard(app, settings, telemetry)
     install_error_handlers(app)
     bearer = Depends(HTTPBearer(auto_error=False, description="A key; needed once the server has keys."))
@@ -139,6 +142,8 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         tracing=telemetry.tracing,
     )
     stack.callback(pipeline.close)
+    answers = RememberedAnswers(seconds=settings.idempotency_seconds, max_bytes=settings.idempotency_bytes)
+    stack.push_async_callback(answers.close)
     log.info("ready", fingerprint=dispatcher.fingerprint, seconds=timer.seconds)
     return AppState(
         database=database,
@@ -148,6 +153,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         pipeline=pipeline,
         telemetry=telemetry,
         model_name=settings.model,
+        answers=answers,
     )
 
 

@@ -66,6 +66,14 @@ class Settings(BaseSettings):
 
     max_pending_audio_seconds: float = Field(7200, gt=0, description="Backlog over which requests get 429, seconds.")
     max_upload_bytes: int = Field(200 * 1024 * 1024, ge=1, description="Largest upload, bytes.")
+    max_form_fields: int = Field(500, ge=16, le=10_000, description="Most fields in one form.")
+    max_form_field_bytes: int = Field(32 * 1024, ge=1024, description="Largest form field that is not a file, bytes.")
+    idempotency_seconds: float = Field(
+        3600, ge=0, le=86_400, description="Time for which an answer is kept under its Idempotency-Key, seconds."
+    )
+    idempotency_bytes: int = Field(
+        16 * 1024 * 1024, ge=0, description="Answers kept under Idempotency-Keys for one caller, bytes."
+    )
     max_audio_seconds: float = Field(7200, gt=0, description="Longest recording, seconds.")
     deadline_seconds: float | None = Field(
         None,

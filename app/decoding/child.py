@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 
-from app.decoding.engine import Engine, EngineConfig, Greeting, build_engine
+from app.decoding.engine import Engine, EngineConfig, Greeting
 from app.decoding.request import WindowRequest, WindowResult
 
 
@@ -27,6 +27,17 @@ def main() -> None:
     serve(engine, config.workers, connection)
     # Nobody waits any more: leave without joining windows that are being decoded.
     os._exit(0)
+
+
+def build_engine(config: EngineConfig) -> Engine:
+    """Load the engine; the model library is imported here and nowhere before, so that the parent never has it."""
+    if config.kind == "scripted":
+        from app.decoding.scripted import ScriptedEngine
+
+        return ScriptedEngine()
+    from app.decoding.whisper import WhisperEngine
+
+    return WhisperEngine(config)
 
 
 def serve(engine: Engine, workers: int, connection: Connection) -> None:

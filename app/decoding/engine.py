@@ -11,8 +11,9 @@ from app.decoding.request import WindowRequest, WindowResult
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """`workers`: windows decoded side by side, one thread each on a CPU. `beam_size` 1 is greedy.
-    `encoder_pad_seconds`: silence after the speech that the encoder sees, 30 for Whisper's full window."""
+    """`workers`: batches decoded side by side, one thread each on a CPU. `beam_size` 1 is greedy. `batch_windows`: most
+    windows in one batch, >= 1. `encoder_pad_seconds`: silence after the speech that the encoder sees, 30 for Whisper's
+    full window."""
 
     kind: Literal["whisper", "scripted"] = "whisper"
     model_path: Path | None = None
@@ -21,6 +22,7 @@ class EngineConfig:
     compute_type: str = "int8"
     workers: int = 1
     beam_size: int = 1
+    batch_windows: int = 1
     encoder_pad_seconds: float = 5.0
 
 
@@ -46,14 +48,3 @@ class Engine(Protocol):
     def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
         """One result per request, in order; the same request always gets the same result."""
         ...
-
-
-def build_engine(config: EngineConfig) -> Engine:
-    """Load the engine; the model library is imported here and nowhere before, so that the parent never has it."""
-    if config.kind == "scripted":
-        from app.decoding.scripted import ScriptedEngine
-
-        return ScriptedEngine()
-    from app.decoding.whisper import WhisperEngine
-
-    return WhisperEngine(config)

@@ -2,8 +2,6 @@
 again. Event loop thread."""
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -181,8 +179,3 @@ class Supervisor:
 def _tone(seconds: int) -> Samples:
     """A quiet 220 Hz tone, shape (16,000 * seconds,): enough to run every step of the model once."""
     return (0.01 * np.sin(2 * np.pi * 220 * np.arange(seconds * SAMPLE_RATE) / SAMPLE_RATE)).astype(np.float32)
-
-
-def fingerprint_of(details: dict[str, str]) -> str:
-    """Short name of everything that the answer depends on besides audio and prompt."""
-    return hashlib.sha256(json.dumps(details, sort_keys=True).encode()).hexdigest()[:16]

@@ -2,11 +2,9 @@
 their figures. Runs on the worker process's threads; every call is independent of every other."""
 
 import math
-import platform
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
 
 import ctranslate2
 import numpy as np
@@ -14,17 +12,17 @@ from faster_whisper import WhisperModel
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
-from app.audio.waveform import SAMPLE_RATE, Samples
+from app.audio.waveform import SAMPLE_RATE
 from app.decoding.alignment import with_words
+from app.decoding.encoding import Encoder
 from app.decoding.engine import EngineConfig
+from app.decoding.fingerprint import details_of
 from app.decoding.ladder import LADDER, Attempt, Reason, Rung, best, judge
 from app.decoding.languages import LANGUAGES
-from app.decoding.model_files import file_sha256
-from app.decoding.request import DecodedSegment, DecodeOptions, Fallback, Outcome, WindowRequest, WindowResult
+from app.decoding.pieces import merged, shifted
+from app.decoding.request import DecodeOptions, Fallback, Outcome, WindowRequest, WindowResult
 from app.decoding.segments import SplitTokens, split_tokens
 
-_HOP = 160
-_MAX_FRAMES = 3000
 _MAX_LENGTH = 448
 _MAX_OUTPUT = 224
 _MAX_PIECES = 8
@@ -44,27 +42,11 @@ class WhisperEngine:
             cpu_threads=1,
             num_workers=config.workers,
         )
+        self._encoder = Encoder(self._model, pad_seconds=config.encoder_pad_seconds, device=config.device)
         self._suppressed = get_suppressed_tokens(self._tokenizer(DecodeOptions(language="en")), [-1])
 
     def fingerprint(self) -> dict[str, str]:
-        config = self._config
-        assert config.model_path is not None  # noqa: S101 - as above
-        return {
-            "engine": "whisper",
-            "model_sha256": file_sha256(config.model_path / "model.bin"),
-            "device": config.device,
-            "machine": platform.machine(),
-            "compute_type": config.compute_type,
-            "beam_size": str(config.beam_size),
-            "encoder_pad_seconds": str(config.encoder_pad_seconds),
-            "ladder": ">".join(rung.name for rung in LADDER),
-            "faster_whisper": version("faster-whisper"),
-            "ctranslate2": version("ctranslate2"),
-            "av": version("av"),
-            "onnxruntime": version("onnxruntime"),
-            "numpy": version("numpy"),
-            "lexicue": version("lexicue"),
-        }
+        return details_of(self._config)
 
     def languages(self) -> frozenset[str]:
         if not self._model.model.is_multilingual:
@@ -73,37 +55,50 @@ class WhisperEngine:
         return frozenset(code for code in LANGUAGES if vocabulary.token_to_id(f"<|{code}|>") is not None)
 
     def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
-        return [self._decode_window(request) for request in batch]
+        """See `Engine`. Windows of one batch that are equally long for the encoder share its first `generate`; what
+        goes further down the ladder, or is to tell its language, goes alone."""
+        if len(batch) == 1 or any(request.options.language is None for request in batch):
+            return [self._decode_window(request) for request in batch]
+        results: dict[int, WindowResult] = {}
+        for positions, encoded in self._encoder.encode_together([request.samples for request in batch]):
+            requests = [batch[position] for position in positions]
+            rows = [(self._tokenizer(one.options), one.prompts.ids(one.options.language or "en")) for one in requests]
+            firsts = self._attempts(LADDER[0], encoded, rows)
+            for row, (position, first) in enumerate(zip(positions, firsts, strict=True)):
+                heard = _row(encoded, row) if len(positions) > 1 else encoded
+                results[position] = self._decode_window(batch[position], encoded=heard, first=first)
+        return [results[position] for position in range(len(batch))]
 
-    def _decode_window(self, request: WindowRequest) -> WindowResult:
-        """Decode the window; while the model stops before its end, decode the rest alone, as Whisper's own seek."""
+    def _decode_window(
+        self,
+        request: WindowRequest,
+        *,
+        encoded: ctranslate2.StorageView | None = None,
+        first: Attempt | None = None,
+    ) -> WindowResult:
+        """Decode the window; while the model stops before its end, decode the rest alone, as Whisper's own seek.
+
+        `encoded` and `first`: what the window's batch has already given.
+        """
         started = time.perf_counter()
         options, probability = request.options, 1.0
         offset, pieces = 0.0, list[WindowResult]()
         while len(pieces) < _MAX_PIECES:
             samples = request.samples[round(offset * SAMPLE_RATE) :]
-            encoded = self._encode(samples)
+            if encoded is None:
+                encoded = self._encoder.encode(samples)
             if options.language is None:
                 language, probability = self._detect(encoded)
                 options = replace(options, language=language)
-            piece, resume = self._decode_piece(request, options, encoded, len(samples) / SAMPLE_RATE)
-            pieces.append(_shifted(piece, offset))
+            piece, resume = self._decode_piece(request, options, encoded, len(samples) / SAMPLE_RATE, first)
+            pieces.append(shifted(piece, offset))
             if resume is None:
                 break
-            offset += resume
-        whole = _merged(pieces)
+            offset, encoded, first = offset + resume, None, None
+        whole = merged(pieces)
         return replace(
             whole, language_probability=probability, seconds=time.perf_counter() - started, index=request.index
         )
-
-    def _encode(self, samples: Samples) -> ctranslate2.StorageView:
-        """Encoder output of shape (1, frames / 2, d_model): the speech plus the configured pad, at most 30 s."""
-        mel = self._model.feature_extractor(samples)[..., : math.ceil(len(samples) / _HOP)]
-        pad = math.ceil(self._config.encoder_pad_seconds * SAMPLE_RATE / _HOP)
-        frames = min(_MAX_FRAMES, mel.shape[-1] + pad)
-        frames += frames % 2
-        mel = np.pad(mel[..., :frames], ((0, 0), (0, max(0, frames - mel.shape[-1]))))
-        return self._model.encode(np.ascontiguousarray(mel, dtype=np.float32))
 
     def _detect(self, encoded: ctranslate2.StorageView) -> tuple[str, float]:
         if not self._model.model.is_multilingual:
@@ -112,12 +107,17 @@ class WhisperEngine:
         return token[2:-2], float(probability)
 
     def _decode_piece(
-        self, request: WindowRequest, options: DecodeOptions, encoded: ctranslate2.StorageView, seconds: float
+        self,
+        request: WindowRequest,
+        options: DecodeOptions,
+        encoded: ctranslate2.StorageView,
+        seconds: float,
+        first: Attempt | None,
     ) -> tuple[WindowResult, float | None]:
         tokenizer = self._tokenizer(options)
         language = options.language or "en"
         prompt_ids = request.prompts.ids(language)
-        kept, fallbacks, accepted = self._climb(encoded, tokenizer, prompt_ids)
+        kept, fallbacks, accepted = self._climb(encoded, tokenizer, prompt_ids, first)
         result = WindowResult(
             index=request.index,
             language=language,
@@ -139,7 +139,11 @@ class WhisperEngine:
         return replace(result, segments=segments, hit_output_cap=hit_cap and split.resume is None), split.resume
 
     def _climb(
-        self, encoded: ctranslate2.StorageView, tokenizer: Tokenizer, prompt_ids: tuple[int, ...]
+        self,
+        encoded: ctranslate2.StorageView,
+        tokenizer: Tokenizer,
+        prompt_ids: tuple[int, ...],
+        first: Attempt | None,
     ) -> tuple[Attempt, tuple[Fallback, ...], bool]:
         """Down the ladder until a rung is accepted: the attempt kept, the steps left behind, accepted."""
         attempts: list[Attempt] = []
@@ -148,7 +152,10 @@ class WhisperEngine:
         for rung in LADDER:
             if not _adds_something(rung, self._config.beam_size, has_prompt=bool(prompt_ids)):
                 continue
-            attempt = self._attempt(rung, encoded, tokenizer, prompt_ids if rung.with_prompt else ())
+            attempt, first = first, None
+            if attempt is None:
+                row = (tokenizer, prompt_ids if rung.with_prompt else ())
+                (attempt,) = self._attempts(rung, encoded, [row])
             attempts.append(attempt)
             reason = judge(attempt, prompt_text=prompt_text)
             if reason is None:
@@ -156,13 +163,19 @@ class WhisperEngine:
             fallbacks.append(Fallback(rung.name, reason.value))
         return best(attempts), tuple(fallbacks), False
 
-    def _attempt(
-        self, rung: Rung, encoded: ctranslate2.StorageView, tokenizer: Tokenizer, prompt_ids: tuple[int, ...]
-    ) -> Attempt:
-        prompt = [*((tokenizer.sot_prev, *prompt_ids) if prompt_ids else ()), *tokenizer.sot_sequence]
+    def _attempts(
+        self, rung: Rung, encoded: ctranslate2.StorageView, rows: Sequence[tuple[Tokenizer, tuple[int, ...]]]
+    ) -> list[Attempt]:
+        """One `generate` call: `rows` hold tokenizer and prompt ids, of equal length, one for each row of `encoded`.
+
+        Raises FloatingPointError when a figure is no number, RuntimeError from the library.
+        """
         generated = self._model.model.generate(
             encoded,
-            [prompt],
+            [
+                [*((tokenizer.sot_prev, *prompt_ids) if prompt_ids else ()), *tokenizer.sot_sequence]
+                for tokenizer, prompt_ids in rows
+            ],
             beam_size=rung.beam_size or self._config.beam_size,
             no_repeat_ngram_size=rung.no_repeat_ngram,
             repetition_penalty=rung.repetition_penalty,
@@ -172,17 +185,8 @@ class WhisperEngine:
             suppress_blank=True,
             suppress_tokens=self._suppressed,
             max_initial_timestamp_index=50,
-        )[0]
-        tokens = tuple(generated.sequences_ids[0])
-        if not math.isfinite(generated.scores[0]) or not math.isfinite(generated.no_speech_prob):
-            raise FloatingPointError("the model gave a figure that is no number; try another compute type")
-        return Attempt(
-            rung=rung.name,
-            tokens=tokens,
-            text=tokenizer.decode(list(tokens)).strip(),
-            avg_logprob=generated.scores[0] * len(tokens) / (len(tokens) + 1),
-            no_speech_prob=generated.no_speech_prob,
         )
+        return [_attempt(rung, one, tokenizer) for one, (tokenizer, _) in zip(generated, rows, strict=True)]
 
     def _split(
         self, kept: Attempt, tokenizer: Tokenizer, prompt_ids: tuple[int, ...], seconds: float
@@ -215,27 +219,20 @@ def _adds_something(rung: Rung, beam_size: int, *, has_prompt: bool) -> bool:
     return rung.name == LADDER[0].name or not (same_prompt and same_search)
 
 
-def _shifted(piece: WindowResult, offset: float) -> WindowResult:
-    if not offset:
-        return piece
-    return replace(piece, segments=tuple(_later(segment, offset) for segment in piece.segments))
-
-
-def _later(segment: DecodedSegment, offset: float) -> DecodedSegment:
-    words = segment.words
-    if words is not None:
-        words = tuple(replace(word, start=word.start + offset, end=word.end + offset) for word in words)
-    return replace(segment, start=segment.start + offset, end=segment.end + offset, words=words)
-
-
-def _merged(pieces: Sequence[WindowResult]) -> WindowResult:
-    """One result: figures of the least sure piece, the worst outcome that still has text, all fallbacks."""
-    spoken = [piece for piece in pieces if piece.segments] or pieces[:1]
-    shown = min(spoken, key=lambda piece: piece.avg_logprob)
-    return replace(
-        shown,
-        outcome=Outcome.GIVEN_UP if any(p.outcome is Outcome.GIVEN_UP for p in spoken) else shown.outcome,
-        segments=tuple(segment for piece in pieces for segment in piece.segments),
-        fallbacks=tuple(step for piece in pieces for step in piece.fallbacks),
-        hit_output_cap=any(piece.hit_output_cap for piece in pieces),
+def _attempt(rung: Rung, generated: ctranslate2.models.WhisperGenerationResult, tokenizer: Tokenizer) -> Attempt:
+    tokens = tuple(generated.sequences_ids[0])
+    if not math.isfinite(generated.scores[0]) or not math.isfinite(generated.no_speech_prob):
+        raise FloatingPointError("the model gave a figure that is no number; try another compute type")
+    return Attempt(
+        rung=rung.name,
+        tokens=tokens,
+        text=tokenizer.decode(list(tokens)).strip(),
+        avg_logprob=generated.scores[0] * len(tokens) / (len(tokens) + 1),
+        no_speech_prob=generated.no_speech_prob,
     )
+
+
+def _row(encoded: ctranslate2.StorageView, row: int) -> ctranslate2.StorageView:
+    """One window of an encoder output, shape (1, frames / 2, d_model)."""
+    rows = np.asarray(encoded.to_device(ctranslate2.Device.cpu))
+    return ctranslate2.StorageView.from_array(np.ascontiguousarray(rows[row : row + 1]))

@@ -11,7 +11,8 @@ import pytest
 
 from app.audio.decoder import decode_audio
 from app.audio.waveform import SAMPLE_RATE, Samples
-from app.decoding.engine import Engine, EngineConfig, build_engine
+from app.decoding.child import build_engine
+from app.decoding.engine import Engine, EngineConfig
 from app.decoding.model_files import resolve_model
 from app.decoding.request import ANY_LANGUAGE, DecodeOptions, PromptSet, Task, WindowRequest
 
@@ -41,6 +42,27 @@ def test_one_result_a_window_in_order_and_the_same_as_alone(engine: Engine, spee
     for request, result in zip(batch, together, strict=True):
         (alone,) = engine.decode([request])
         assert replace(alone, seconds=0) == replace(result, seconds=0)
+
+
+def test_windows_of_one_length_share_a_call_and_answer_as_alone(
+    engine: Engine, speech: Samples, prompt_ids: Callable[[str], tuple[int, ...]]
+) -> None:
+    looping = np.tile(speech[: 2 * SAMPLE_RATE], 2)  # goes further down the ladder than its neighbours
+    ids = prompt_ids(" Kubernetes, Grafana")
+    batch = [
+        window(speech[: 4 * SAMPLE_RATE], 0, ids=ids, language="en"),
+        window(looping, 1, ids=ids, language="en"),
+        window(speech[4 * SAMPLE_RATE : 8 * SAMPLE_RATE], 2, ids=ids, language="de"),
+        window(speech[5 * SAMPLE_RATE : 9 * SAMPLE_RATE], 3, ids=ids, language="en"),
+        window(speech[: 3 * SAMPLE_RATE], 4, ids=ids, language="en"),
+    ]
+    for words in (False, True):
+        asked = [replace(one, options=replace(one.options, word_timestamps=words)) for one in batch]
+        together = engine.decode(asked)
+        assert [result.index for result in together] == [0, 1, 2, 3, 4]
+        for request, result in zip(asked, together, strict=True):
+            (alone,) = engine.decode([request])
+            assert replace(alone, seconds=0) == replace(result, seconds=0)
 
 
 def test_times_lie_inside_the_window_and_in_order(engine: Engine, speech: Samples) -> None:
