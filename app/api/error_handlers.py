@@ -90,7 +90,7 @@ async def _framework(_request: Request, error: Exception) -> JSONResponse:
             known = TooLarge("The request body is too large.")
         case _:
             known = InvalidRequest(
-                "The body cannot be read: it is no valid JSON or form data, or a form field is over 1 MB.",
+                "The body cannot be read: it is no valid JSON or form data.",
                 code="invalid_body",
             )
     response = error_response(known)

@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
 
-from fastapi import Request, Response
+from fastapi import Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
@@ -26,6 +26,10 @@ from app.errors import InvalidRequest, Unprocessable
 _KEY = re.compile(r"[ -~]{1,255}")
 _CHUNK = 1024 * 1024
 
+IdempotencyKey = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", description="The same key and the same request get the same answer, decoded once."),
+]
 Work = Callable[[Path], Awaitable[Response]]
 
 
@@ -111,6 +115,14 @@ class RememberedAnswers:
         caller.kept[key] = entry
         caller.size += entry.size
         caller.forget(self._clock(), self._max_bytes)
+
+
+def refuse_with_stream(request: Request) -> None:
+    """A stream is over when it is over; there is no answer of it to keep."""
+    if "idempotency-key" in request.headers:
+        raise InvalidRequest(
+            "Idempotency-Key does not go with stream=true.", param="Idempotency-Key", code="idempotency_with_stream"
+        )
 
 
 def _refuse_bad_key(key: str) -> None:

@@ -2,18 +2,21 @@
 the key `lexicue` and in headers. Event loop thread."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, File, Form, Header, Request, Response, UploadFile
 from fastapi.responses import JSONResponse
 
+from app.api.access import default_glossary
 from app.api.answers import answer, receipt_headers
-from app.api.clients import refuse_unknown_fields, unless_client_leaves
+from app.api.clients import refuse_unknown_fields
+from app.api.forms import FormRoute
+from app.api.idempotency import IdempotencyKey, refuse_with_stream
 from app.api.openai_answers import plain, verbose
 from app.api.openai_stream import streamed
 from app.api.schemas import ErrorShape
 from app.api.state import AppState, State
-from app.api.uploads import upload_on_disk
 from app.decoding.languages import parse_language
 from app.decoding.request import Task
 from app.errors import InvalidRequest, NotFound
@@ -26,7 +29,8 @@ from app.transcript.transcript import Transcript
 router = APIRouter(
     prefix="/v1",
     tags=["OpenAI"],
-    responses={status: {"model": ErrorShape} for status in (400, 404, 413, 422, 429, 503, 504)},
+    route_class=FormRoute,
+    responses={status: {"model": ErrorShape} for status in (400, 404, 408, 413, 422, 429, 503, 504)},
 )
 
 ALIAS = "whisper-1"
@@ -79,6 +83,7 @@ async def transcriptions(
     stream: Annotated[bool, Form()] = False,
     glossary: Text = "",
     x_lexicue_glossary: GlossaryHeader = None,
+    _idempotency_key: IdempotencyKey = None,
 ) -> Response:
     await refuse_unknown_fields(request, _FIELDS)
     _check(state, model, temperature)
@@ -86,20 +91,24 @@ async def transcriptions(
     code, warnings = _language(language, languages)
     job = TranscriptionJob(
         request_id=request_id_var.get(),
-        glossary=(glossary or x_lexicue_glossary or "").strip() or None,
+        glossary=(glossary or x_lexicue_glossary or "").strip() or default_glossary(request),
         language=code,
         word_timestamps="word" in wanted,
         words=RequestWords(prompt, tuple(keywords)),
     )
     if stream:
+        refuse_with_stream(request)
         if response_format not in (ResponseFormat.JSON, ResponseFormat.TEXT) or "word" in wanted:
             raise InvalidRequest(
                 "A stream is text: use response_format json or text.", param="response_format", code="invalid_stream"
             )
         return await streamed(state.pipeline, job, file)
-    async with upload_on_disk(file) as path:
-        transcript = await unless_client_leaves(request, state.pipeline.transcribe(replace(job, audio=path)))
-    return _answer(transcript, response_format, task=Task.TRANSCRIBE, granularities=wanted, warnings=warnings)
+
+    async def work(audio: Path) -> Response:
+        transcript = await state.pipeline.transcribe(replace(job, audio=audio))
+        return _answer(transcript, response_format, task=Task.TRANSCRIBE, granularities=wanted, warnings=warnings)
+
+    return await state.answers.answer(request, file, work)
 
 
 @router.post("/audio/translations", summary="Translate to English, for OpenAI clients")
@@ -113,20 +122,23 @@ async def translations(
     temperature: Temperature = 0,
     glossary: Text = "",
     x_lexicue_glossary: GlossaryHeader = None,
+    _idempotency_key: IdempotencyKey = None,
 ) -> Response:
     known = frozenset({"file", "model", "prompt", "response_format", "temperature", "glossary"})
     await refuse_unknown_fields(request, known)
     _check(state, model, temperature)
-    async with upload_on_disk(file) as path:
-        job = TranscriptionJob(
-            request_id=request_id_var.get(),
-            audio=path,
-            glossary=(glossary or x_lexicue_glossary or "").strip() or None,
-            task=Task.TRANSLATE,
-            words=RequestWords(prompt),
-        )
-        transcript = await unless_client_leaves(request, state.pipeline.transcribe(job))
-    return _answer(transcript, response_format, task=Task.TRANSLATE, granularities={"segment"})
+    job = TranscriptionJob(
+        request_id=request_id_var.get(),
+        glossary=(glossary or x_lexicue_glossary or "").strip() or default_glossary(request),
+        task=Task.TRANSLATE,
+        words=RequestWords(prompt),
+    )
+
+    async def work(audio: Path) -> Response:
+        transcript = await state.pipeline.transcribe(replace(job, audio=audio))
+        return _answer(transcript, response_format, task=Task.TRANSLATE, granularities={"segment"})
+
+    return await state.answers.answer(request, file, work)
 
 
 def _answer(

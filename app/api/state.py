@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from app.api.idempotency import RememberedAnswers
 from app.db import Database
 from app.decoding.dispatcher import Dispatcher
 from app.errors import NotReady
@@ -23,6 +24,7 @@ class AppState:
     pipeline: TranscriptionPipeline
     telemetry: Telemetry
     model_name: str
+    answers: RememberedAnswers
 
 
 def app_state(request: Request) -> AppState:

@@ -1,15 +1,19 @@
 """`POST /transcribe`. In: a multipart upload and its options. Out: transcript and receipt. Event loop thread; a
 client that leaves cancels its work."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
+from app.api.access import default_glossary
 from app.api.answers import answer
-from app.api.clients import refuse_unknown_fields, unless_client_leaves
+from app.api.clients import refuse_unknown_fields
+from app.api.forms import FormOrFileRoute
+from app.api.idempotency import IdempotencyKey
 from app.api.schemas import ErrorShape, TranscriptShape
 from app.api.state import State
-from app.api.uploads import upload_on_disk
 from app.decoding.languages import parse_language
 from app.decoding.request import Task
 from app.errors import InvalidRequest
@@ -18,7 +22,7 @@ from app.prompt.planner import RequestWords
 from app.telemetry import request_id_var
 from app.transcript.formats import ResponseFormat
 
-router = APIRouter(tags=["transcription"])
+router = APIRouter(tags=["transcription"], route_class=FormOrFileRoute)
 
 _FIELDS = frozenset(
     {
@@ -34,6 +38,7 @@ _FIELDS = frozenset(
     }
 )
 _TEXT = {"schema": {"type": "string"}}
+_FILE = {"schema": {"type": "string", "format": "binary"}}
 
 
 @router.post(
@@ -41,8 +46,9 @@ _TEXT = {"schema": {"type": "string"}}
     response_model=TranscriptShape,
     responses={
         200: {"content": {"text/plain": _TEXT, "text/vtt": _TEXT}},
-        **{status: {"model": ErrorShape} for status in (400, 404, 413, 422, 429, 503, 504)},
+        **{status: {"model": ErrorShape} for status in (400, 404, 408, 413, 422, 429, 503, 504)},
     },
+    openapi_extra={"requestBody": {"content": {"audio/*": _FILE, "video/*": _FILE, "application/octet-stream": _FILE}}},
     summary="Transcribe a recording with a glossary",
 )
 async def transcribe(
@@ -59,20 +65,25 @@ async def transcribe(
     keywords: Annotated[
         list[str], Form(alias="keywords[]", description="Terms for this request only, the first the most important.")
     ] = [],  # noqa: B006 - the framework copies it
+    _idempotency_key: IdempotencyKey = None,
 ) -> Response:
+    """The file is a field of a form, or the whole body with `Content-Type: audio/...`, `video/...` or
+    `application/octet-stream`; then the other fields are query parameters."""
     await refuse_unknown_fields(request, _FIELDS)
-    if revision is not None and not (glossary or "").strip():
+    slug = (glossary or "").strip() or default_glossary(request)
+    if revision is not None and slug is None:
         raise InvalidRequest("`revision` needs `glossary`.", param="revision", code="revision_without_glossary")
-    async with upload_on_disk(file) as path:
-        job = TranscriptionJob(
-            request_id=request_id_var.get(),
-            audio=path,
-            glossary=(glossary or "").strip() or None,
-            revision=revision,
-            language=parse_language(language),
-            task=task,
-            word_timestamps=word_timestamps,
-            words=RequestWords(prompt, tuple(keywords)),
-        )
-        transcript = await unless_client_leaves(request, state.pipeline.transcribe(job))
-    return answer(transcript, response_format)
+    job = TranscriptionJob(
+        request_id=request_id_var.get(),
+        glossary=slug,
+        revision=revision,
+        language=parse_language(language),
+        task=task,
+        word_timestamps=word_timestamps,
+        words=RequestWords(prompt, tuple(keywords)),
+    )
+
+    async def work(audio: Path) -> Response:
+        return answer(await state.pipeline.transcribe(replace(job, audio=audio)), response_format)
+
+    return await state.answers.answer(request, file, work)

@@ -31,6 +31,7 @@ def build_app(db: Database) -> FastAPI:
         pipeline=cast(Any, None),
         telemetry=cast(Any, None),
         model_name="none",
+        answers=cast(Any, None),
     )
     app = FastAPI()
     install_error_handlers(app)
