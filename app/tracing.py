@@ -67,14 +67,15 @@ def open_tracing(enabled: bool, *, version: str, processor: "SpanProcessor | Non
         return OFF
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.resources import OTELResourceDetector, Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         log.warning("traces are off: LEXICUE_TRACES needs the extra `otel`", install=INSTALL)
         return OFF
-    # What the variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say wins over these.
-    resource = Resource({"service.name": "lexicue", "service.version": version}).merge(Resource.create())
+    ours = Resource.create({"service.name": "lexicue", "service.version": version})
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win over what is ours.
+    resource = ours.merge(OTELResourceDetector().detect())
     provider = TracerProvider(resource=resource)
     provider.add_span_processor(processor or BatchSpanProcessor(OTLPSpanExporter()))
     return Tracing(provider)

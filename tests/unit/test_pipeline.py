@@ -10,17 +10,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client import CollectorRegistry
 
 from app.audio import vad
 from app.audio.metrics import AudioMetrics
 from app.audio.waveform import SAMPLE_RATE, Samples, Span
 from app.decoding.request import ANY_LANGUAGE, DecodedSegment, DecodeOptions, Outcome, PromptSet, WindowResult
-from app.errors import InvalidAudio, NotFound
+from app.errors import InvalidAudio, NotFound, PromptOverBudget
 from app.glossary.term import GlossarySnapshot, Placement, Term
 from app.pipeline import TranscriptionJob, TranscriptionPipeline
 from app.prompt.metrics import PromptMetrics
 from app.prompt.planner import PromptPlanner, RequestWords
+from app.telemetry import request_facts_var
+from app.tracing import open_tracing
 
 CLINIC = GlossarySnapshot(
     "clinic",
@@ -104,8 +108,10 @@ def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def pipeline(queue: Queue, glossaries: Glossaries | None = None, **options: Any) -> TranscriptionPipeline:
-    registry = CollectorRegistry()
+def pipeline(
+    queue: Queue, glossaries: Glossaries | None = None, registry: CollectorRegistry | None = None, **options: Any
+) -> TranscriptionPipeline:
+    registry = registry or CollectorRegistry()
     parts: Any = (
         glossaries or Glossaries(),
         PromptPlanner(BytesCounter(), default_budget=223, metrics=PromptMetrics(registry)),
@@ -153,6 +159,50 @@ async def test_words_of_a_request_are_kept_only_if_a_setting_says_so(clip: Path,
     transcript = await pipeline(Queue(), glossaries, store_request_words=store).transcribe(job)
     assert transcript.receipt.prompt.blocks["request"] == 1
     assert len(glossaries.remembered) == kept
+
+
+async def test_only_the_prompt_that_was_sent_is_counted(clip: Path) -> None:
+    """A recording of unknown language is planned for in each; one of the plans is sent."""
+    registry = CollectorRegistry()
+    await pipeline(Queue(language="ko"), registry=registry).transcribe(TranscriptionJob("r", clip, glossary="clinic"))
+    korean = len(" 타벨린, Sonalift".encode())
+    assert registry.get_sample_value("lexicue_prompt_tokens_count") == 1
+    assert registry.get_sample_value("lexicue_prompt_tokens_sum") == korean
+    assert registry.get_sample_value("lexicue_glossary_headroom_tokens", {"glossary": "clinic"}) == 223 - korean
+
+
+async def test_words_that_do_not_fit_are_counted_as_a_refusal(clip: Path) -> None:
+    registry = CollectorRegistry()
+    job = TranscriptionJob("r", clip, glossary="clinic", words=RequestWords("x" * 300))
+    with pytest.raises(PromptOverBudget):
+        await pipeline(Queue(), registry=registry).transcribe(job)
+    assert registry.get_sample_value("lexicue_prompt_refused_total") == 1
+    assert registry.get_sample_value("lexicue_prompt_tokens_count") == 0
+
+
+async def test_each_station_is_a_span_and_the_log_line_has_its_figures(clip: Path) -> None:
+    exporter = InMemorySpanExporter()
+    tracing = open_tracing(True, version="1", processor=SimpleSpanProcessor(exporter))
+    facts: dict[str, Any] = {}
+    token = request_facts_var.set(facts)
+    transcript = await pipeline(Queue(), tracing=tracing).transcribe(TranscriptionJob("r", clip, glossary="clinic"))
+    request_facts_var.reset(token)
+    stations = ["glossary", "prompt", "audio", "decoding", "remember", "transcript"]
+    assert [span.name for span in exporter.get_finished_spans()] == stations
+    assert list(facts.pop("stage_seconds")) == stations
+    assert facts == {
+        "glossary_revision": 3,
+        "prompt_sha256": transcript.receipt.prompt.sha256,
+        "prompt_tokens": 9,
+        "prompt_estimated_tokens": transcript.receipt.prompt.estimated_tokens,
+        "prompt_headroom": 214,
+        "audio_seconds": 2.0,
+        "speech_seconds": 2.0,
+        "windows": 1,
+        "rungs": {"first": 1},
+        "fallbacks": {},
+        "warnings": 0,
+    }
 
 
 async def test_silence_never_reaches_the_model(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
