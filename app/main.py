@@ -20,6 +20,7 @@ from app.api.middleware import BodyLimit, RequestContext
 from app.api.schemas import ErrorShape
 from app.api.security_headers import Cors, SecurityHeaders, parse_origins
 from app.api.state import AppState
+from app.api.upload_limits import UploadLimits
 from app.audio.metrics import AudioMetrics
 from app.db import Database
 from app.db_metrics import DatabaseMetrics
@@ -93,6 +94,12 @@ def _guard(app: FastAPI, settings: Settings, telemetry: Telemetry) -> None:
     """What a request passes before it reaches a route: the last one added sees it first."""
     origins = parse_origins(settings.cors_origins or "")
     app.add_middleware(BodyLimit, max_bytes=settings.max_upload_bytes)
+    app.add_middleware(
+        UploadLimits,
+        max_uploads=settings.max_uploads,
+        stall_seconds=settings.stall_seconds,
+        min_bytes_per_second=settings.min_upload_bytes_per_second,
+    )
     app.add_middleware(
         Access, keys=parse_keys(*settings.keys()), metrics_need_key=settings.metrics_need_key, origins=origins
     )

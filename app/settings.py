@@ -66,6 +66,14 @@ class Settings(BaseSettings):
 
     max_pending_audio_seconds: float = Field(7200, gt=0, description="Backlog over which requests get 429, seconds.")
     max_upload_bytes: int = Field(200 * 1024 * 1024, ge=1, description="Largest upload, bytes.")
+    max_uploads: int = Field(64, ge=1, description="Uploads that may arrive at once; over it 429.")
+    stall_seconds: float = Field(
+        20, gt=0, le=3600, description="Longest silence of a client that sends a request or reads an answer, seconds."
+    )
+    min_upload_bytes_per_second: int = Field(
+        500, ge=1, description="Slowest upload, over all of it after the first stall_seconds; below it 408."
+    )
+    max_header_bytes: int = Field(32 * 1024, ge=4096, description="Longest request line and headers, bytes.")
     max_form_fields: int = Field(500, ge=16, le=10_000, description="Most fields in one form.")
     max_form_field_bytes: int = Field(32 * 1024, ge=1024, description="Largest form field that is not a file, bytes.")
     idempotency_seconds: float = Field(

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 import uvicorn
 
+from app.api.connection import ConnectionLimits, bounded
 from app.api.keys import KeyRing, Role, parse_keys
 from app.api.state import AppState
 from app.cli.client import fail
@@ -104,6 +105,8 @@ class _Server(uvicorn.Server):
                 access_log=False,
                 timeout_graceful_shutdown=int(settings.drain_seconds) + 10,
                 server_header=False,
+                http=bounded(ConnectionLimits(settings.max_header_bytes, stall_seconds=settings.stall_seconds)),
+                ws="none",
             )
         )
 
