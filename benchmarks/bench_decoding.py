@@ -4,26 +4,35 @@ decoding. In: clips of the manifest. Out: ratios. Run: python benchmarks/bench_d
 """
 
 import argparse
+import asyncio
 import os
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import httpx
 import platformdirs
 from corpus import AUDIO, Clip, clips, errors, rate, transcribed
 from faster_whisper import WhisperModel
+from prometheus_client import CollectorRegistry
 
+from app.audio.decoder import decode_audio
+from app.audio.vad import speech_spans
 from app.cli.local_server import local_server
 from app.decoding.cores import available_cores
+from app.decoding.dispatcher import Dispatcher
 from app.decoding.engine import EngineConfig
+from app.decoding.metrics import DecodingMetrics
 from app.decoding.model_files import resolve_model
 from app.decoding.request import DecodeOptions, PromptSet, WindowRequest
 from app.decoding.whisper import WhisperEngine
 
 LONG = ("real/en_columbia_bush_199s.wma", "real/en_aws_callcentre_278s_8bit_8k.wav", "real/long_ko_zeroth.m4a")
+HOUR = AUDIO / "formats" / "jfk_loop_60min.opus"
 Transcribe = Callable[[Clip], str]
 
 
@@ -98,41 +107,69 @@ def _compare(short: Sequence[Clip], long: Sequence[Clip], plain: Transcribe, ser
 
 
 def _overhead(found: Sequence[Clip], client: httpx.Client, config: EngineConfig) -> None:
-    """Wall time of a request over the wall time of the same windows on the bare engine with as many threads."""
-    engine, service = WhisperEngine(config), _service(client)
-    ratios: dict[str, list[float]] = {"short": [], "a minute and more": []}
-    for clip in found:
-        wanted = DecodeOptions(language=clip.language)
-        jobs = [[WindowRequest("b", i, samples, PromptSet(), wanted)] for i, samples in enumerate(clip.windows)]
-        times = []
-        for _ in range(3 if clip.seconds < 60 else 1):
-            started = time.perf_counter()
-            with ThreadPoolExecutor(config.workers) as threads:
-                list(threads.map(engine.decode, jobs))
-            bare = time.perf_counter() - started
-            started = time.perf_counter()
-            service(clip)
-            times.append((time.perf_counter() - started) / bare)
-        ratios["short" if clip.seconds < 60 else "a minute and more"].append(statistics.median(times))
-    print("\n| whole request (HTTP, audio, VAD, queue) over bare decoding | median | worst |\n|---|---|---|")
-    for name, values in ratios.items():
-        if values:
-            print(f"| {name} | {statistics.median(values):.2f} | {max(values):.2f} |")
+    """Where the time of a request goes, and what queue and model process add to the same windows on the bare engine."""
+    engine = WhisperEngine(config)
+    rows: dict[str, list[tuple[float, ...]]] = {"under a minute": [], "a minute and more": []}
+    with asyncio.Runner() as runner:
+        dispatcher = Dispatcher(config, DecodingMetrics(CollectorRegistry()), max_pending_audio_seconds=1e6)
+        runner.run(dispatcher.start())
+        for clip in found:
+            timed = [_stages(clip, engine, runner, dispatcher, _service(client)) for _ in range(3)]
+            kind = "under a minute" if clip.seconds < 60 else "a minute and more"
+            rows[kind].append(tuple(map(statistics.median, zip(*timed, strict=True))))
+        runner.run(dispatcher.stop(0))
+    print("\n| files | queue + process over bare decoding, median | worst | share of audio decoding | VAD "
+          "| HTTP and the rest |\n|---|---|---|---|---|---|")  # fmt: skip
+    for name, values in rows.items():
+        ratios = [queued / bare for bare, queued, *_ in values]
+        whole = sum(row[4] for row in values)
+        audio, speech = (sum(row[column] for row in values) / whole for column in (2, 3))
+        rest = 1 - audio - speech - sum(row[1] for row in values) / whole
+        print(f"| {name}, {len(values)} | {statistics.median(ratios):.2f} | {max(ratios):.2f} | {100 * audio:.0f} % | "
+              f"{100 * speech:.0f} % | {100 * rest:.0f} % |")  # fmt: skip
+
+
+def _stages(
+    clip: Clip, engine: WhisperEngine, runner: asyncio.Runner, dispatcher: Dispatcher, service: Transcribe
+) -> tuple[float, float, float, float, float]:
+    """Seconds: bare engine on as many threads, through queue and process, audio decoding, VAD, whole request."""
+    wanted = DecodeOptions(language=clip.language)
+    jobs = [[WindowRequest("b", i, samples, PromptSet(), wanted)] for i, samples in enumerate(clip.windows)]
+
+    async def queued() -> None:
+        async for _ in dispatcher.submit("b", clip.windows, PromptSet(), wanted):
+            pass
+
+    marks = [time.perf_counter()]
+    with ThreadPoolExecutor(len(dispatcher.worker_pids) * available_cores()) as threads:
+        list(threads.map(engine.decode, jobs))
+    marks.append(time.perf_counter())
+    runner.run(queued())
+    marks.append(time.perf_counter())
+    waveform = decode_audio(AUDIO / clip.name, max_seconds=7200)
+    marks.append(time.perf_counter())
+    speech_spans(waveform.samples)
+    marks.append(time.perf_counter())
+    service(clip)
+    marks.append(time.perf_counter())
+    bare, through, audio, speech, whole = (later - sooner for sooner, later in pairwise(marks))
+    return bare, through, audio, speech, whole
 
 
 def _fairness(short: Sequence[Clip], client: httpx.Client) -> None:
-    """Latency of a 5 s clip alone and while long files are being decoded."""
+    """Latency of a 5 s clip alone and while an hour is being decoded."""
     clip, service = min(short, key=lambda one: abs(one.seconds - 5)), _service(client)
-    alone = [_timed(service, clip) for _ in range(10)]
-    (busy,) = clips(folders=("real",), wanted=lambda name: name == LONG[1])
-    beside = []
-    with ThreadPoolExecutor(1) as threads:
-        working = threads.submit(service, busy)
-        while not working.done():
-            beside.append(_timed(service, clip))
-    slowest = sorted(beside)[int(0.95 * (len(beside) - 1))]
-    print(f"\n5 s clip: alone {statistics.median(alone):.2f} s; beside a {busy.seconds:.0f} s file p95 {slowest:.2f} s "
-          f"of {len(beside)}, median {statistics.median(beside):.2f} s")  # fmt: skip
+    alone = sorted(_timed(service, clip) for _ in range(20))
+    busy = subprocess.Popen(["curl", "-s", "-o", "/dev/null", "-F", f"file=@{HOUR}", f"{client.base_url}/transcribe"])
+    while "lexicue_queue_audio_seconds 0.0" in client.get("/metrics").text:
+        time.sleep(0.1)
+    beside = sorted(_timed(service, clip) for _ in range(40))
+    assert busy.poll() is None, "the long file was done before the short ones"
+    busy.kill()
+    busy.wait()
+    p95 = beside[int(0.95 * (len(beside) - 1))]
+    print(f"\n5 s clip: alone {statistics.median(alone):.2f} s; beside an hour of speech "
+          f"{statistics.median(beside):.2f} s, p95 {p95:.2f}: {p95 / statistics.median(alone):.1f} times")  # fmt: skip
 
 
 def _timed(service: Transcribe, clip: Clip) -> float:

@@ -7,7 +7,6 @@ import argparse
 import itertools
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,7 +42,9 @@ PROMPT_TERMS = 40
 
 @dataclass
 class Window:
-    """One window and everything that was tried on it; `tried` maps a rung to its attempt, reason and seconds."""
+    """One window and everything that was tried on it; `tried` maps a rung to its attempt, reason and seconds.
+
+    `seconds`: encoding and the first rung. All seconds are the processor's, so that a busy machine changes nothing."""
 
     clip: int
     prompt: bool
@@ -57,18 +58,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="bundled")
     parser.add_argument("--pad", type=float, default=5.0)
-    parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     model = resolve_model(options.model, Path(platformdirs.user_cache_dir("lexicue")))
-    engine = WhisperEngine(EngineConfig(model_path=model, workers=options.threads, encoder_pad_seconds=options.pad))
+    engine = WhisperEngine(EngineConfig(model_path=model, encoder_pad_seconds=options.pad))
     found = _corpus()
     terms = (AUDIO / "brands" / "glossary_1200.txt").read_text(encoding="utf-8").splitlines()[:PROMPT_TERMS]
     prompts = ((), tuple(engine._model.hf_tokenizer.encode(" " + ", ".join(terms), add_special_tokens=False).ids))
     jobs = [
         (number, samples, prompt) for prompt in prompts for number, clip in enumerate(found) for samples in clip.windows
     ]
-    with ThreadPoolExecutor(options.threads) as threads:
-        windows = list(threads.map(lambda job: _try(engine, found[job[0]], *job), jobs))
+    windows = [_try(engine, found[number], number, samples, prompt) for number, samples, prompt in jobs]
     _report(found, windows)
 
 
@@ -85,18 +84,20 @@ def _unguarded(name: str) -> Clip:
 
 
 def _try(engine: WhisperEngine, clip: Clip, number: int, samples: Samples, prompt: tuple[int, ...]) -> Window:
-    encoded = engine._encode(samples)
+    started = time.process_time()
+    encoded = engine._encoder.encode(samples)
+    encoding = time.process_time() - started
     language = clip.language if clip.language in engine.languages() else engine._detect(encoded)[0]
     tokenizer = engine._tokenizer(DecodeOptions(language=language))
     text = tokenizer.decode(list(prompt))
 
     def timed(rung: Rung) -> tuple[Attempt, str | None, float]:
-        started = time.perf_counter()
-        attempt = engine._attempt(rung, encoded, tokenizer, prompt if rung.with_prompt else ())
-        return attempt, judge(attempt, prompt_text=text), time.perf_counter() - started
+        started = time.process_time()
+        (attempt,) = engine._attempts(rung, encoded, [(tokenizer, prompt if rung.with_prompt else ())])
+        return attempt, judge(attempt, prompt_text=text), time.process_time() - started
 
     first, reason, seconds = timed(FIRST)
-    window = Window(number, bool(prompt), first, seconds, reason)
+    window = Window(number, bool(prompt), first, encoding + seconds, reason)
     if reason is not None:
         window.tried = {rung.name: timed(rung) for rung in RUNGS if prompt or rung.with_prompt or "_" in rung.name[9:]}
         for name in SAMPLED:
@@ -104,9 +105,9 @@ def _try(engine: WhisperEngine, clip: Clip, number: int, samples: Samples, promp
     return window
 
 
-def _sampled(engine, encoded: ctranslate2.StorageView, tokenizer, prompt, text: str, first: Attempt):  # type: ignore[no-untyped-def] # noqa: ANN
+def _sampled(engine, encoded: ctranslate2.StorageView, tokenizer, prompt, text: str, first: Attempt):  # type: ignore[no-untyped-def]
     """faster-whisper's fallback: five draws at each temperature until one passes."""
-    started = time.perf_counter()
+    started = time.process_time()
     ids = [*((tokenizer.sot_prev, *prompt) if prompt else ()), *tokenizer.sot_sequence]
     attempts = [first]
     for temperature in TEMPERATURES:
@@ -119,9 +120,9 @@ def _sampled(engine, encoded: ctranslate2.StorageView, tokenizer, prompt, text: 
         attempt = Attempt("sampled", tokens, tokenizer.decode(list(tokens)).strip(),
                           drawn.scores[0] * len(tokens) / (len(tokens) + 1), drawn.no_speech_prob)  # fmt: skip
         if judge(attempt, prompt_text="") is None:
-            return attempt, None, time.perf_counter() - started
+            return attempt, None, time.process_time() - started
         attempts.append(attempt)
-    return best(attempts), "given_up", time.perf_counter() - started
+    return best(attempts), "given_up", time.process_time() - started
 
 
 def _text(attempt: Attempt) -> str:
@@ -148,7 +149,10 @@ def _report(found: Sequence[Clip], windows: Sequence[Window]) -> None:
     failed = [window for window in windows if window.reason is not None]
     print(f"{len(windows)} windows of {len(found)} clips; {len(failed)} failed the first rung:")
     for window in failed:
-        print(f"- {found[window.clip].name}, {'prompt' if window.prompt else 'no prompt'}: {window.reason}")
+        kind = "prompt" if window.prompt else "no prompt"
+        print(f"- {found[window.clip].name}, {kind}: {window.reason} after {window.seconds:.2f} s")
+        for name, (attempt, reason, seconds) in window.tried.items():
+            print(f"  {name}: {reason or 'accepted'} after {seconds:.2f} s, {len(attempt.tokens)} tokens")
     print("\n| rung alone | tried | accepted | mean seconds / first |")
     print("|---|---|---|---|")
     for name in (*(rung.name for rung in RUNGS), *SAMPLED):
@@ -163,7 +167,9 @@ def _report(found: Sequence[Clip], windows: Sequence[Window]) -> None:
         ladders |= {" > ".join(order): order for order in itertools.permutations(names, size)}
     rows = [(name, *_score(found, windows, ladder)) for name, ladder in ladders.items()]
     fixed, tried = rows[:4], sorted(rows[4:], key=lambda row: (row[1] + row[2], row[3], row[5]))
-    print("\n| ladder | error % no prompt | error % prompt | invented words | given up | worst time / first |")
+    print(
+        "\n| ladder | error % no prompt | error % prompt | invented words | given up | slowest clip / its greedy time |"
+    )
     print("|---|---|---|---|---|---|")
     for name, plain, prompted, invented, given_up, worst in (*fixed, *tried[:20]):
         print(f"| {name} | {100 * plain:.2f} | {100 * prompted:.2f} | {invented} | {given_up} | {worst:.1f} |")
@@ -173,18 +179,22 @@ def _score(
     found: Sequence[Clip], windows: Sequence[Window], ladder: Sequence[str]
 ) -> tuple[float, float, int, int, float]:
     texts: dict[tuple[bool, int], list[str]] = {}
-    given_up, worst = 0, 0.0
+    spent: dict[tuple[bool, int], float] = {}
+    greedy: dict[tuple[bool, int], float] = {}
+    given_up = 0
     for window in windows:
         text, seconds, accepted = _climb(window, ladder)
-        texts.setdefault((window.prompt, window.clip), []).append(text)
+        key = (window.prompt, window.clip)
+        texts.setdefault(key, []).append(text)
+        spent[key] = spent.get(key, 0.0) + seconds
+        greedy[key] = greedy.get(key, 0.0) + window.seconds
         given_up += not accepted
-        worst = max(worst, seconds / window.seconds)
     rates, invented = [], 0
     for prompt in (False, True):
         pairs = [(found[clip], " ".join(parts)) for (kind, clip), parts in texts.items() if kind is prompt]
         rates.append(rate([errors(clip, text) for clip, text in pairs if clip.reference]))
         invented += sum(len(text.split()) for clip, text in pairs if clip.reference == "")
-    return rates[0], rates[1], invented, given_up, worst
+    return rates[0], rates[1], invented, given_up, max(spent[key] / greedy[key] for key in spent)
 
 
 if __name__ == "__main__":
