@@ -55,7 +55,9 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         were_in_headers = self._in_headers
         super().data_received(data)
-        if were_in_headers and self._in_headers:  # a header without an end never reaches on_header
+        # A header without an end never reaches on_header. What came together with the end of a request before is not
+        # counted: it may be that one's body.
+        if self._in_headers and (were_in_headers or self.cycle is None):
             self._partial_bytes += len(data)
             if self._partial_bytes > self.limits.max_header_bytes:
                 self._refuse(self._too_large())
@@ -135,6 +137,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _refuse(self, error: LexicueError) -> None:
         self._refused = error
+        if self._header_timer is not None:
+            self._header_timer.cancel()
         log.info("request", route="unparsed", status=error.status, code=error.code)
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             self.transport.write(_refusal(error))
