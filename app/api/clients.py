@@ -3,7 +3,7 @@ dropped. Event loop thread."""
 
 import asyncio
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import TypeVar
 
 from fastapi import Request
@@ -14,6 +14,7 @@ from app.errors import InvalidRequest, LexicueError
 T = TypeVar("T")
 
 _LISTS = {"timestamp_granularities"}
+_NEVER = dict.fromkeys(("seed", "temperature"), "decoding never samples, the same audio always gives the same text")
 _FIELD_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,40}")
 
 
@@ -29,14 +30,28 @@ async def refuse_unknown_fields(request: Request, known: frozenset[str]) -> None
     if request.query_params and not is_raw(request):
         raise InvalidRequest("The options of this route go into its form, not into the address.", code="unknown_query")
     given = [name for name, _ in (await request.form()).multi_items()]
+    refuse_repeated(given, known)
+    refuse_unknown(given, known)
+
+
+def refuse_repeated(given: Sequence[str], known: frozenset[str]) -> None:
+    """Of two values for one name only one would count."""
     for name in sorted(known):
         if given.count(name) > 1 and not name.endswith("[]") and name not in _LISTS:
             raise InvalidRequest(f"`{name}` was given more than once.", param=name, code="repeated_field")
+
+
+def refuse_unknown(given: Iterable[str], known: frozenset[str]) -> None:
     unknown = sorted(set(given) - known)
     if unknown:
         sane = unknown[0] if _FIELD_NAME.fullmatch(unknown[0]) else None
+        if sane in _NEVER:
+            raise InvalidRequest(
+                f"`{sane}` is not supported: {_NEVER[sane]}.", param=sane, code=f"{sane}_not_supported"
+            )
         raise InvalidRequest(
-            f"{f'`{sane}`' if sane else 'A field'} is not known here; this route takes: {', '.join(sorted(known))}.",
+            f"{f'`{sane}`' if sane else 'A field'} is not known here; this route takes: "
+            f"{', '.join(sorted(known)) or 'none'}.",
             param=sane,
             code="unknown_field",
         )

@@ -5,7 +5,7 @@ A change may say with `If-Match` what it was made for: then two editors cannot o
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from app.api import glossary_files, glossary_history
 from app.api.glossary_editing import EditOf
@@ -23,6 +23,7 @@ from app.api.glossary_schemas import (
 )
 from app.api.schemas import ErrorShape
 from app.api.state import State
+from app.api.strictness import StrictJsonRoute, refuse_unknown_query
 from app.decoding.languages import parse_language
 from app.errors import InvalidRequest
 from app.glossary.repository import (
@@ -37,7 +38,7 @@ from app.glossary.repository import (
 from app.glossary.term import GlossarySettings, Placement, Term
 
 _ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": ErrorShape} for status in (400, 404, 409, 412, 422, 503)}
-entries = APIRouter(prefix="/glossaries")
+entries = APIRouter(prefix="/glossaries", route_class=StrictJsonRoute)
 
 PageSize = Annotated[int, Query(ge=1, le=1000, description="Most entries on a page.")]
 TermId = Annotated[int, Path(ge=1, le=2**63 - 1)]
@@ -137,6 +138,6 @@ async def remove_term(state: State, edit: EditOf, slug: str, term_id: TermId, re
     response.headers["ETag"] = etag(glossary.revision)
 
 
-router = APIRouter(tags=["glossaries"], responses=_ERRORS)
+router = APIRouter(tags=["glossaries"], responses=_ERRORS, dependencies=[Depends(refuse_unknown_query)])
 for part in (glossary_files.router, glossary_history.router, entries):
     router.include_router(part)

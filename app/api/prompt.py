@@ -3,19 +3,20 @@ prompt with its costs, as JSON or text. Event loop thread; planning runs on a wo
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, Response
 
 from app.api.prompt_shapes import PreviewShape, PromptSourceShape, StoredPromptShape
 from app.api.schemas import ErrorShape
 from app.api.state import State
+from app.api.strictness import refuse_unknown_query
 from app.decoding.languages import parse_language
 from app.errors import NotFound
 from app.prompt.planner import RequestWords
 from app.prompt.preview import as_text, preview_of
 
-router = APIRouter(tags=["prompt"])
+router = APIRouter(tags=["prompt"], dependencies=[Depends(refuse_unknown_query)])
 
 
 @router.get(

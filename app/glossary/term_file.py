@@ -173,7 +173,7 @@ def _row(cells: dict[str, str], surplus: Sequence[str], parse_language: ParseLan
 
 def _read_json(text: str, parse_language: ParseLanguage) -> TermRows:
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=refuse_twins)
     except (ValueError, RecursionError):  # a number of thousands of digits is a plain ValueError
         raise InvalidRequest("The file is not valid JSON.", code="bad_json") from None
     items = data.get("terms") if isinstance(data, dict) else data
@@ -191,12 +191,22 @@ def _read_json(text: str, parse_language: ParseLanguage) -> TermRows:
     return TermRows(result.rows, frozenset(columns), result.problems)
 
 
+def refuse_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object as a dict. Raises InvalidRequest when a name stands in it twice: which value was meant?"""
+    whole = dict(pairs)
+    if len(whole) < len(pairs):
+        raise InvalidRequest("A JSON object has one name twice.", code="repeated_name")
+    return whole
+
+
 def _json_term(item: object, parse_language: ParseLanguage) -> tuple[Term, set[str]]:
     if isinstance(item, str):
         item = {"text": item}
     if not isinstance(item, dict):
         raise InvalidRequest("Each term must be an object or a string.", code="bad_json")
     values: dict[str, Any] = {_HEADER_SYNONYMS.get(str(name), str(name)): value for name, value in item.items()}
+    if len(values) < len(item):
+        raise InvalidRequest("`term` is another name for `text`: give one of them.", code="repeated_name")
     if not set(values) <= set(COLUMNS):
         raise InvalidRequest(f"A term has these fields: {', '.join(COLUMNS)}.", code="unknown_field")
     aliases = values.get("sounds_like") or []

@@ -140,3 +140,22 @@ def test_a_sent_prompt_is_found_by_its_name(client: TestClient) -> None:
 def test_a_prompt_that_was_never_sent_is_not_found(client: TestClient, name: str, status: int, code: str) -> None:
     answer = client.get(f"/prompts/{name}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
+@pytest.mark.parametrize(
+    ("address", "param", "code"),
+    [
+        ("/prompt/preview?glossary=clinic&langauge=ko", "langauge", "unknown_field"),
+        ("/prompt/preview?glossary=clinic&glossary=other", "glossary", "repeated_field"),
+        (f"/prompts/{SENT.sha256}?format=text", "format", "unknown_field"),
+    ],
+)
+def test_a_misspelt_or_repeated_parameter_is_named(client: TestClient, address: str, param: str, code: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 400
+    assert (answer.json()["error"]["param"], answer.json()["error"]["code"]) == (param, code)
+
+
+def test_several_keywords_are_no_repetition(client: TestClient) -> None:
+    answer = client.get("/prompt/preview", params={"glossary": "clinic", "keywords[]": ["a", "b"]})
+    assert [term["text"] for term in answer.json()["kept"] if term["block"] == "request"] == ["b", "a"]
