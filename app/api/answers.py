@@ -8,6 +8,8 @@ from app.api.schemas import TranscriptShape
 from app.transcript.formats import ResponseFormat, as_srt, as_text, as_vtt
 from app.transcript.transcript import Receipt, Transcript
 
+_HEADER_CHARACTERS = 1_000
+
 
 def answer(transcript: Transcript, wanted: ResponseFormat) -> Response:
     """`json` and `verbose_json` are the same here: text, segments, receipt."""
@@ -25,10 +27,15 @@ def answer(transcript: Transcript, wanted: ResponseFormat) -> Response:
 
 
 def receipt_headers(receipt: Receipt) -> dict[str, str]:
-    return {
+    """The essentials of a receipt. Warnings are counted and, as far as a header reasonably goes, spelled out."""
+    headers = {
         "X-Lexicue-Prompt-Sha256": receipt.prompt.sha256,
         "X-Lexicue-Prompt-Tokens": str(receipt.prompt.tokens),
         "X-Lexicue-Prompt-Headroom": str(receipt.prompt.headroom),
         "X-Lexicue-Fallbacks": str(sum(receipt.decoding.fallbacks.values())),
         "X-Lexicue-Warnings": str(len(receipt.warnings)),
     }
+    if receipt.warnings:
+        spelled = "; ".join(receipt.warnings)[:_HEADER_CHARACTERS]
+        headers["X-Lexicue-Warning"] = spelled.encode("ascii", "replace").decode()
+    return headers

@@ -10,21 +10,20 @@ from fastapi.responses import JSONResponse
 
 from app.api.access import default_glossary
 from app.api.answers import answer, receipt_headers
-from app.api.clients import refuse_unknown_fields
 from app.api.forms import FormRoute
 from app.api.idempotency import IdempotencyKey, refuse_with_stream
 from app.api.openai_answers import plain, verbose
+from app.api.openai_requests import ALIAS, check, granularities, spoken_language, warn_or_refuse
 from app.api.openai_stream import streamed
 from app.api.schemas import ErrorShape
-from app.api.state import AppState, State
-from app.decoding.languages import parse_language
+from app.api.state import State
 from app.decoding.request import Task
-from app.errors import InvalidRequest, NotFound
+from app.errors import InvalidRequest
 from app.pipeline import TranscriptionJob
 from app.prompt.planner import RequestWords
 from app.telemetry import request_id_var
 from app.transcript.formats import ResponseFormat
-from app.transcript.transcript import Transcript
+from app.transcript.transcript import Transcript, told
 
 router = APIRouter(
     prefix="/v1",
@@ -33,28 +32,21 @@ router = APIRouter(
     responses={status: {"model": ErrorShape} for status in (400, 404, 408, 413, 422, 429, 503, 504)},
 )
 
-ALIAS = "whisper-1"
-_FIELDS = frozenset(
-    {
-        "file",
-        "model",
-        "glossary",
-        "language",
-        "languages[]",
-        "prompt",
-        "keywords[]",
-        "response_format",
-        "temperature",
-        "timestamp_granularities[]",
-        "timestamp_granularities",
-        "stream",
-    }
-)
+_TRANSLATION_FIELDS = frozenset({"file", "model", "prompt", "response_format", "temperature", "glossary"})
+_TRANSCRIPTION_FIELDS = _TRANSLATION_FIELDS | {
+    "language",
+    "languages[]",
+    "keywords[]",
+    "timestamp_granularities[]",
+    "timestamp_granularities",
+    "stream",
+}
+
+_UNUSED = "Accepted, since clients send it, and warned about: it has no effect."
 
 Audio = Annotated[UploadFile, File()]
 Model = Annotated[str, Form(description=f"`{ALIAS}` or the served name.")]
 Text = Annotated[str, Form()]
-Strings = Annotated[list[str], Form()]
 Format = Annotated[ResponseFormat, Form()]
 Temperature = Annotated[float, Form(ge=0, le=1, description="Only 0: decoding never samples.")]
 GlossaryHeader = Annotated[str | None, Header(description="Slug of the glossary; the field `glossary` goes first.")]
@@ -78,17 +70,20 @@ async def transcriptions(
     keywords: Annotated[list[str], Form(alias="keywords[]")] = [],  # noqa: B006 - as above
     response_format: Format = ResponseFormat.JSON,
     temperature: Temperature = 0,
-    granularities: Annotated[list[str], Form(alias="timestamp_granularities[]")] = [],  # noqa: B006 - as above
-    granularities_plain: Annotated[list[str], Form(alias="timestamp_granularities")] = [],  # noqa: B006 - as above
-    stream: Annotated[bool, Form()] = False,
+    timestamps: Annotated[list[str], Form(alias="timestamp_granularities[]")] = [],  # noqa: B006 - as above
+    timestamps_plain: Annotated[list[str], Form(alias="timestamp_granularities")] = [],  # noqa: B006 - as above
+    stream: Annotated[bool, Form(description="Answer as server-sent events while the text grows.")] = False,
+    include: Annotated[list[str], Form(alias="include[]", description=_UNUSED)] = [],  # noqa: B006 - as above
+    chunking_strategy: Annotated[str, Form(description=_UNUSED)] = "",
     glossary: Text = "",
     x_lexicue_glossary: GlossaryHeader = None,
     _idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    await refuse_unknown_fields(request, _FIELDS)
-    _check(state, model, temperature)
-    wanted = _granularities([*granularities, *granularities_plain], response_format)
-    code, warnings = _language(language, languages)
+    unused = await warn_or_refuse(request, _TRANSCRIPTION_FIELDS)
+    check(state, model, temperature)
+    wanted = granularities([*timestamps, *timestamps_plain], response_format)
+    code, detected = spoken_language(language, languages)
+    warnings = (*detected, *unused)
     job = TranscriptionJob(
         request_id=request_id_var.get(),
         glossary=(glossary or x_lexicue_glossary or "").strip() or default_glossary(request),
@@ -102,11 +97,11 @@ async def transcriptions(
             raise InvalidRequest(
                 "A stream is text: use response_format json or text.", param="response_format", code="invalid_stream"
             )
-        return await streamed(state.pipeline, job, file)
+        return await streamed(state.pipeline, job, file, warnings=warnings)
 
     async def work(audio: Path) -> Response:
         transcript = await state.pipeline.transcribe(replace(job, audio=audio))
-        return _answer(transcript, response_format, task=Task.TRANSCRIBE, granularities=wanted, warnings=warnings)
+        return _answer(told(transcript, warnings), response_format, task=job.task, wanted=wanted)
 
     return await state.answers.answer(request, file, work)
 
@@ -124,9 +119,8 @@ async def translations(
     x_lexicue_glossary: GlossaryHeader = None,
     _idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    known = frozenset({"file", "model", "prompt", "response_format", "temperature", "glossary"})
-    await refuse_unknown_fields(request, known)
-    _check(state, model, temperature)
+    warnings = await warn_or_refuse(request, _TRANSLATION_FIELDS)
+    check(state, model, temperature)
     job = TranscriptionJob(
         request_id=request_id_var.get(),
         glossary=(glossary or x_lexicue_glossary or "").strip() or default_glossary(request),
@@ -136,67 +130,17 @@ async def translations(
 
     async def work(audio: Path) -> Response:
         transcript = await state.pipeline.transcribe(replace(job, audio=audio))
-        return _answer(transcript, response_format, task=Task.TRANSLATE, granularities={"segment"})
+        return _answer(told(transcript, warnings), response_format, task=job.task, wanted={"segment"})
 
     return await state.answers.answer(request, file, work)
 
 
-def _answer(
-    transcript: Transcript,
-    response_format: ResponseFormat,
-    *,
-    task: Task,
-    granularities: set[str],
-    warnings: tuple[str, ...] = (),
-) -> Response:
-    headers = receipt_headers(transcript.receipt)
+def _answer(transcript: Transcript, response_format: ResponseFormat, *, task: Task, wanted: set[str]) -> Response:
     match response_format:
         case ResponseFormat.JSON:
-            return JSONResponse(plain(transcript), headers=headers)
+            body = plain(transcript)
         case ResponseFormat.VERBOSE_JSON:
-            words, segments = "word" in granularities, "segment" in granularities
-            body = verbose(transcript, task=task, words=words, segments=segments, warnings=warnings)
-            return JSONResponse(body, headers=headers)
+            body = verbose(transcript, task=task, words="word" in wanted, segments="segment" in wanted)
         case _:
             return answer(transcript, response_format)
-
-
-def _check(state: AppState, model: str, temperature: float) -> None:
-    if model not in (ALIAS, state.model_name):
-        raise NotFound(
-            f"That model is not served here; use `{ALIAS}`, or see GET /v1/models.",
-            param="model",
-            code="model_not_found",
-        )
-    if temperature > 0:
-        raise InvalidRequest(
-            "Only temperature 0: decoding never samples, so that the same audio gives the same text.",
-            param="temperature",
-            code="temperature_not_supported",
-        )
-
-
-def _granularities(asked: list[str], response_format: ResponseFormat) -> set[str]:
-    """Segments unless words are asked for, as OpenAI's service; empty entries count as none."""
-    wanted = {entry for entry in asked if entry}
-    if wanted - {"word", "segment"}:
-        raise InvalidRequest(
-            "Granularities are `word` and `segment`.", param="timestamp_granularities[]", code="invalid_granularity"
-        )
-    if "word" in wanted and response_format is not ResponseFormat.VERBOSE_JSON:
-        raise InvalidRequest(
-            "Word timestamps need response_format=verbose_json.",
-            param="timestamp_granularities[]",
-            code="invalid_granularity",
-        )
-    return wanted or {"segment"}
-
-
-def _language(language: str, languages: list[str]) -> tuple[str | None, tuple[str, ...]]:
-    """One candidate decides; of several the language is detected, and the answer says so."""
-    if code := parse_language(language):
-        return code, ()
-    candidates = [code for entry in languages if (code := parse_language(entry))]
-    if len(candidates) > 1:
-        return None, ("languages[]: several were given; the language was detected among all",)
-    return (candidates[0] if candidates else None), ()
+    return JSONResponse(body, headers=receipt_headers(transcript.receipt))

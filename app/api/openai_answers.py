@@ -1,7 +1,7 @@
 """Transcripts as OpenAI's clients expect them. In: a Transcript. Out: their JSON, with what is ours under one key.
 Shapes after openai-python 3.57 (types/audio). Pure; any thread."""
 
-from app.api.schemas import ReceiptShape
+from app.api.schemas import ReceiptShape, finite
 from app.decoding.languages import LANGUAGES
 from app.decoding.request import Task
 from app.transcript.transcript import Segment, Transcript, Word
@@ -12,15 +12,20 @@ def usage(transcript: Transcript) -> dict[str, object]:
 
 
 def plain(transcript: Transcript) -> dict[str, object]:
-    return {"text": transcript.text, "usage": usage(transcript)}
+    """Text and usage, which every client knows; a third key only when there is something to warn of."""
+    body: dict[str, object] = {"text": transcript.text, "usage": usage(transcript)}
+    if transcript.receipt.warnings:
+        body["lexicue"] = {"warnings": list(transcript.receipt.warnings)}
+    return body
 
 
-def verbose(
-    transcript: Transcript, *, task: Task, words: bool, segments: bool, warnings: tuple[str, ...]
-) -> dict[str, object]:
+def receipt(transcript: Transcript) -> dict[str, object]:
+    """What stands under the key `lexicue`."""
+    return ReceiptShape.model_validate(transcript.receipt).model_dump(mode="json")
+
+
+def verbose(transcript: Transcript, *, task: Task, words: bool, segments: bool) -> dict[str, object]:
     """`words`, `segments`: the timestamp granularities that were asked for."""
-    receipt = ReceiptShape.model_validate(transcript.receipt).model_dump(mode="json")
-    receipt["warnings"] = [*receipt["warnings"], *warnings]
     body: dict[str, object] = {
         "task": task.value,
         "language": LANGUAGES.get(transcript.language or "", transcript.language or "unknown"),
@@ -32,7 +37,7 @@ def verbose(
         body["segments"] = [_segment(segment) for segment in transcript.segments]
     if words:
         body["words"] = [_word(word) for segment in transcript.segments for word in segment.words or ()]
-    body["lexicue"] = receipt
+    body["lexicue"] = receipt(transcript)
     return body
 
 
@@ -45,9 +50,9 @@ def _segment(segment: Segment) -> dict[str, object]:
         "text": segment.text,
         "tokens": list(segment.tokens),
         "temperature": 0.0,
-        "avg_logprob": segment.avg_logprob,
-        "compression_ratio": segment.compression_ratio,
-        "no_speech_prob": segment.no_speech_prob,
+        "avg_logprob": finite(segment.avg_logprob),
+        "compression_ratio": finite(segment.compression_ratio),
+        "no_speech_prob": finite(segment.no_speech_prob),
     }
 
 

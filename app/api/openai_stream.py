@@ -1,5 +1,6 @@
 """A transcript as it grows, as server-sent events. In: a job and its upload. Out: a `transcript.text.delta` a window,
-then `transcript.text.done` with the whole text. Event loop thread; a client that leaves cancels the work."""
+then `transcript.text.done` with the whole text and the receipt. Event loop thread; a client that leaves cancels the
+work."""
 
 import asyncio
 import json
@@ -10,22 +11,25 @@ from fastapi import UploadFile
 from fastapi.responses import StreamingResponse
 
 from app.api.error_handlers import error_body
-from app.api.openai_answers import usage
+from app.api.openai_answers import receipt, usage
 from app.api.uploads import upload_on_disk
 from app.decoding.request import WindowResult
-from app.errors import LexicueError
+from app.errors import InternalError, LexicueError
 from app.pipeline import TranscriptionJob, TranscriptionPipeline
-from app.transcript.transcript import Transcript, join_texts
+from app.transcript.transcript import Transcript, join_texts, told
 
 
-async def streamed(pipeline: TranscriptionPipeline, job: TranscriptionJob, upload: UploadFile) -> StreamingResponse:
+async def streamed(
+    pipeline: TranscriptionPipeline, job: TranscriptionJob, upload: UploadFile, *, warnings: tuple[str, ...] = ()
+) -> StreamingResponse:
     """Answers when the first window is there: until then a failure has its own status; later it is an event."""
     results: asyncio.Queue[WindowResult | None] = asyncio.Queue()
 
     async def work() -> Transcript:
         try:
             async with upload_on_disk(upload) as path:
-                return await pipeline.transcribe(replace(job, audio=path), on_window=results.put_nowait)
+                heard = await pipeline.transcribe(replace(job, audio=path), on_window=results.put_nowait)
+                return told(heard, warnings)
         finally:
             results.put_nowait(None)
 
@@ -59,7 +63,11 @@ async def _events(
         except LexicueError as error:
             yield _event(error_body(error))
             return
-        yield _event({"type": "transcript.text.done", "text": transcript.text, "usage": usage(transcript)})
+        except Exception:
+            yield _event(error_body(InternalError("Something went wrong here; the request id finds it in the log.")))
+            raise
+        done = {"type": "transcript.text.done", "text": transcript.text}
+        yield _event({**done, "usage": usage(transcript), "lexicue": receipt(transcript)})
     finally:
         task.cancel()
 

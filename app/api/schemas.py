@@ -1,8 +1,17 @@
 """The shapes that callers rely on, for the OpenAPI document. In: a Transcript. Out: JSON. Pure; any thread."""
 
-from typing import Literal
+import math
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+
+
+def finite(value: float | None) -> float | None:
+    """JSON has no infinity and no not-a-number: they are null."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+Figure = Annotated[float | None, PlainSerializer(finite, return_type=float | None)]
 
 
 class _Shape(BaseModel):
@@ -13,7 +22,7 @@ class WordShape(_Shape):
     start: float
     end: float
     word: str
-    probability: float
+    probability: Figure
 
 
 class SegmentShape(_Shape):
@@ -21,9 +30,9 @@ class SegmentShape(_Shape):
     start: float = Field(description="Seconds on the recording's clock.")
     end: float
     text: str
-    avg_logprob: float
-    no_speech_prob: float
-    compression_ratio: float
+    avg_logprob: Figure
+    no_speech_prob: Figure
+    compression_ratio: Figure
     rung: str = Field(description="The rung of the ladder whose answer was kept.")
     words: list[WordShape] | None = Field(None, exclude_if=lambda words: words is None)
 

@@ -3,7 +3,7 @@ recording's clock and the account of what was done. Pure; any thread."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from app.audio.waveform import Window
@@ -152,6 +152,12 @@ def assemble(
             warnings=(*warnings, *_window_warnings(windows, results)),
         ),
     )
+
+
+def told(transcript: Transcript, warnings: Sequence[str]) -> Transcript:
+    """The same transcript with more to warn of."""
+    receipt = replace(transcript.receipt, warnings=(*transcript.receipt.warnings, *warnings))
+    return replace(transcript, receipt=receipt)
 
 
 def covered_seconds(result: WindowResult) -> float:
