@@ -25,6 +25,8 @@ from app.errors import InvalidRequest, Unprocessable
 
 _KEY = re.compile(r"[ -~]{1,255}")
 _CHUNK = 1024 * 1024
+# What an entry holds besides the answer's own bytes: task, response, keys.
+_ENTRY_BYTES = 2000
 
 IdempotencyKey = Annotated[
     str | None,
@@ -110,7 +112,7 @@ class RememberedAnswers:
         if entry.work.cancelled() or entry.work.exception() or entry.work.result().status_code != HTTPStatus.OK:
             return
         answer = entry.work.result()
-        entry.size = len(answer.body) + sum(len(name) + len(value) for name, value in answer.raw_headers)
+        entry.size = _ENTRY_BYTES + len(answer.body) + sum(len(name) + len(value) for name, value in answer.raw_headers)
         entry.expires = self._clock() + self._seconds
         caller.kept[key] = entry
         caller.size += entry.size
