@@ -1,0 +1,1 @@
+"""The experiments as commands: truncation, determinism, term recall, replay."""

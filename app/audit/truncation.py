@@ -1,0 +1,186 @@
+"""The positional A/B: where an over-long prompt is cut, or from which length on it is refused. In: a way to ask with a
+prompt, and terms that are said in the recording. Out: a finding with every probe behind it. Pure but for `ask`.
+
+A term far from the end that is kept is heard; one that was cut off is not. So its position in the prompt, moved by
+bisection, finds the place of the cut from outside.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.audit.filler import Filler, filler, joined
+from app.audit.hearing import found
+from app.audit.probe import Answer
+
+WITNESSES = 3
+
+
+class Cut(StrEnum):
+    """What an accepted prompt that is too long loses. `whole`: all of it. `unclear`: its terms are lost at either end
+    at every length, so a cut cannot be told from a model that heeds no long prompt."""
+
+    NOTHING = "nothing"
+    FRONT = "front"
+    BACK = "back"
+    WHOLE = "whole"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    tokens: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One term at one place. `kept`: what would have to survive for the whole term to survive."""
+
+    term: str
+    kept: Length
+    heard: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The A/B: the terms heard with all of them first and with all of them last in a prompt of `size`."""
+
+    size: Length
+    first: tuple[str, ...]
+    last: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FillerFinding:
+    """What one kind of filler shows. `accepted`, `refused`: the longest accepted and the shortest refused length, None
+    if none was refused. `limits`: for each witness the most that survives."""
+
+    kind: Filler
+    accepted: Length
+    refused: Length | None
+    fault: str | None
+    ends: Ends
+    cut: Cut
+    limits: tuple[Length, ...] = ()
+    probes: tuple[Probe, ...] = ()
+
+    @property
+    def limit(self) -> Length | None:
+        if not self.limits:
+            return None
+        return sorted(self.limits, key=lambda limit: limit.tokens)[(len(self.limits) - 1) // 2]
+
+
+@dataclass(frozen=True, slots=True)
+class TruncationFinding:
+    """`without`, `alone`: terms heard with no prompt and with nothing but the terms; the witnesses are those that only
+    the prompt brings. No fillers were tried when there is none."""
+
+    terms: tuple[str, ...]
+    without: tuple[str, ...]
+    alone: tuple[str, ...]
+    witnesses: tuple[str, ...]
+    fillers: tuple[FillerFinding, ...] = ()
+
+
+class TruncationExperiment:
+    """Asks step by step. `count` gives the tokens of a prompt as it is sent; `most_tokens` is the longest one tried."""
+
+    def __init__(
+        self, ask: Callable[[str], Answer], count: Callable[[str], int], terms: Sequence[str], *, most_tokens: int
+    ) -> None:
+        self._ask = ask
+        self._count = count
+        self._terms = tuple(dict.fromkeys(terms))
+        self._most_tokens = most_tokens
+
+    def run(self) -> TruncationFinding:
+        without, alone = self._heard(""), self._heard(joined(*self._terms))
+        witnesses = tuple(term for term in alone if term not in without)
+        finding = TruncationFinding(self._terms, without, alone, witnesses)
+        if not witnesses:
+            return finding
+        fillers = tuple(self._try(kind, witnesses) for kind in Filler)
+        return TruncationFinding(self._terms, without, alone, witnesses, fillers)
+
+    def _heard(self, prompt: str, terms: Sequence[str] | None = None) -> tuple[str, ...]:
+        text = self._ask(prompt).text
+        return tuple(term for term in (self._terms if terms is None else terms) if found(term, text))
+
+    def _try(self, kind: Filler, witnesses: tuple[str, ...]) -> FillerFinding:
+        accepted, refused, fault = self._refusal(kind)
+        room, first, last = self._ends(kind, accepted, witnesses)
+        size = self._length(joined(filler(kind, room), *witnesses))
+        ends = Ends(size, first, last)
+        at_front, at_back = (2 * len(heard) >= len(witnesses) for heard in (first, last))
+        if at_front and at_back:
+            return FillerFinding(kind, accepted, refused, fault, ends, Cut.NOTHING)
+        cut = Cut.FRONT if at_back else Cut.BACK if at_front else Cut.WHOLE
+        chosen = (last if at_back else first if at_front else witnesses)[:WITNESSES]
+        probes: list[Probe] = []
+        limits = [self._bisect(kind, term, cut, size.tokens, probes) for term in chosen]
+        known = tuple(limit for limit in limits if limit is not None)
+        return FillerFinding(kind, accepted, refused, fault, ends, cut if known else Cut.UNCLEAR, known, tuple(probes))
+
+    def _ends(
+        self, kind: Filler, accepted: Length, witnesses: tuple[str, ...]
+    ) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
+        """The A/B with as much filler beside the terms as is accepted: its tokens, heard at the front, at the end."""
+        room = max(0, accepted.tokens - self._count(joined(*witnesses)) - 1)
+        while room and self._ask(joined(filler(kind, room), *witnesses)).refused is not None:
+            room = max(0, room - 2)
+        padding = filler(kind, room)
+        return (
+            room,
+            self._heard(joined(*witnesses, padding), witnesses),
+            self._heard(joined(padding, *witnesses), witnesses),
+        )
+
+    def _refusal(self, kind: Filler) -> tuple[Length, Length | None, str | None]:
+        """The longest accepted prompt of filler, the shortest refused one, and how a fault read if one was met."""
+        fault: str | None = None
+
+        def is_refused(tokens: int) -> bool:
+            nonlocal fault
+            answer = self._ask(filler(kind, tokens))
+            if answer.is_fault:
+                fault = fault or answer.refused
+            return answer.refused is not None
+
+        if not is_refused(self._most_tokens):
+            return self._length(filler(kind, self._most_tokens)), None, None
+        low, high = bisect(is_refused, 0, self._most_tokens)
+        return self._length(filler(kind, low)), self._length(filler(kind, high)), fault
+
+    def _bisect(self, kind: Filler, term: str, cut: Cut, total: int, probes: list[Probe]) -> Length | None:
+        """The most that survives, by moving `term` away from the end that is kept; None when it is never heard."""
+        room = max(2, total - self._count(term) - 1)
+        survived: list[Length] = []
+
+        def is_lost(distance: int) -> bool:
+            near = filler(kind, distance)
+            far = "" if cut is Cut.WHOLE else filler(kind, room - distance)
+            kept = joined(term, near) if cut is Cut.FRONT else joined(near, term)
+            prompt = joined(far, kept) if cut is Cut.FRONT else joined(kept, far)
+            heard = found(term, self._ask(prompt).text)
+            probes.append(Probe(term, self._length(kept), heard))
+            if heard:
+                survived.append(probes[-1].kept)
+            return not heard
+
+        if not is_lost(0):
+            bisect(is_lost, 0, room)
+        return max(survived, key=lambda kept: kept.tokens, default=None)
+
+    def _length(self, text: str) -> Length:
+        return Length(self._count(text), len(text))
+
+
+def bisect(holds: Callable[[int], bool], low: int, high: int) -> tuple[int, int]:
+    """Neighbours (n, n + 1) in [low, high], the first false and the second true, for `holds` false at `low` and true
+    at `high` (neither is asked) that turns once."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
