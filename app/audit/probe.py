@@ -17,6 +17,10 @@ class Ask:
     selection: str | None = None
     language: str | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        """Without what is not given, so that a field more does not turn an old journal into another audit."""
+        return {name: value for name, value in asdict(self).items() if value}
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
