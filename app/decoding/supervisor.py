@@ -108,6 +108,11 @@ class Supervisor:
             log.error("model worker does not answer", seconds=STALLED_SECONDS)
             await worker.stop()
             raise WorkerDied("the model process does not answer") from None
+        except WorkerDied:
+            # A broken pipe is seen here before the process's end is told: without this the batch would be given to
+            # the same dead process again, and each time be counted as a death of its own.
+            self._exited(worker)
+            raise
         finally:
             self.running -= 1
         self._deaths = 0
@@ -128,8 +133,8 @@ class Supervisor:
             await self._worker.stop()
         self._metrics.worker(self._config.device_index, up=False)
 
-    def _exited(self) -> None:
-        if self.ready and not self._stopping:
+    def _exited(self, worker: ModelWorker) -> None:
+        if worker is self._worker and self.ready and not self._stopping:
             log.warning("model worker died", pid=self.pid)
             self._begin_restart()
 
@@ -158,7 +163,8 @@ class Supervisor:
         """A fresh process in place of the old one; it is ready when it has decoded canaries as one full batch."""
         if self._worker is not None:
             await self._worker.stop()
-        self._worker = worker = self._start_worker(self._config, self._exited)
+        worker: ModelWorker = self._start_worker(self._config, lambda: self._exited(worker))
+        self._worker = worker
         try:
             greeting = await worker.start()
             tone = _tone(_CANARY_SECONDS[self._config.device])

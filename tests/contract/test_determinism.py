@@ -74,3 +74,18 @@ async def test_a_killed_model_process_changes_no_answer_and_loses_none(
     assert await asyncio.gather(*requests) == [undisturbed] * 6
     assert dispatcher.fingerprint == fingerprint
     assert dispatcher.healthy
+
+
+async def test_twenty_of_forty_that_leave_cost_the_others_nothing_but_the_window_on_the_model(
+    dispatcher: Dispatcher, windows: list[Samples]
+) -> None:
+    short = windows[1:2] * 3
+    undisturbed = await transcript(dispatcher, short)
+    staying = [asyncio.create_task(transcript(dispatcher, short)) for _ in range(20)]
+    leaving = [dispatcher.submit("leaves", short, PromptSet(), DecodeOptions()) for _ in range(20)]
+    await anext(aiter(leaving[0]))  # midway: it has its first window, the other two are still to come
+    for decoding in leaving:
+        decoding.cancel()
+    assert dispatcher.pending_seconds <= 20 * sum(map(len, short)) / SAMPLE_RATE
+    assert await asyncio.gather(*staying) == [undisturbed] * 20
+    assert dispatcher.pending_seconds == 0

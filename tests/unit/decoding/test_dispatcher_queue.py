@@ -279,6 +279,23 @@ async def test_windows_of_a_process_that_died_are_decoded_again() -> None:
         assert dispatcher.healthy
 
 
+async def test_a_dead_process_whose_end_is_told_late_gets_no_second_batch_and_is_one_death() -> None:
+    model = Model()
+    async with dispatching(model) as (dispatcher, registry):
+        decoding = ask(dispatcher, "a", 5, 5)
+        await model.until(1)
+        dead = model.running[0][2]
+        dead.die(exited=False)
+        await model.until_busy()
+        assert model.running[0][2] is not dead
+        dead.on_exit()
+        while model.running:
+            await model.answer()
+        assert await results(decoding) == [0, 1]
+        assert decoding.deaths == {0: 1}
+        assert registry.get_sample_value("lexicue_worker_restarts_total") == 1
+
+
 async def test_a_window_that_kills_its_process_fails_alone() -> None:
     model = Model()
     async with dispatching(model, workers=2) as (dispatcher, _):
