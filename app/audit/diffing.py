@@ -32,15 +32,18 @@ class Row:
 
 def aligned(left: Sequence[Piece], right: Sequence[Piece]) -> tuple[Row, ...]:
     """Pieces that overlap in time share a row; the words of a side, row after row, are those of its text."""
-    rows: list[tuple[float, float, list[str], list[str]]] = []
+    spans: list[tuple[float, float]] = []
+    texts: list[tuple[list[str], list[str]]] = []
     sides = sorted([(p.start, p.end, 0, p.text) for p in left] + [(p.start, p.end, 1, p.text) for p in right])
     for start, end, side, text in sides:
-        if not rows or start >= rows[-1][1]:
-            rows.append((start, end, [], []))
-        first, last, *texts = rows[-1]
-        texts[side].append(text)
-        rows[-1] = (first, max(last, end), *texts)
-    return tuple(Row(start, end, *_marked(" ".join(a), " ".join(b))) for start, end, a, b in rows)
+        if not spans or start >= spans[-1][1]:
+            spans.append((start, end))
+            texts.append(([], []))
+        spans[-1] = (spans[-1][0], max(spans[-1][1], end))
+        texts[-1][side].append(text)
+    return tuple(
+        Row(start, end, *_marked(" ".join(a), " ".join(b))) for (start, end), (a, b) in zip(spans, texts, strict=True)
+    )
 
 
 def _marked(left: str, right: str) -> tuple[tuple[Run, ...], tuple[Run, ...]]:

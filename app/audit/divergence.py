@@ -77,7 +77,7 @@ def compare(file: str, answers: Sequence[Answer]) -> FileFinding:
 
 def divergence(first: Answer, other: Answer, run: int) -> Divergence | None:
     """None when both are the same in every text and time."""
-    if (first.text, first.pieces, first.refused) == (other.text, other.pieces, other.refused):
+    if _told(first) == _told(other):
         return None
     pairs = zip_longest(first.pieces, other.pieces)
     parted = next(((a, b) for a, b in pairs if a is None or b is None or _heard(a) != _heard(b)), (None, None))
@@ -115,6 +115,10 @@ def totals(files: Sequence[FileFinding]) -> Totals:
         near=sum(file.near for file in files),
         worst_cer=max((each.cer for each in parted), default=0.0),
     )
+
+
+def _told(answer: Answer) -> tuple[str, str | None, list[tuple[float, float, str]]]:
+    return answer.text, answer.refused, [_heard(piece) for piece in answer.pieces]
 
 
 def _heard(piece: Piece) -> tuple[float, float, str]:

@@ -1,0 +1,134 @@
+"""What the figures of a recall audit add up to. In: figures of each file under each condition. Out: rates with
+intervals, and how many terms are too many. Pure; any thread."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from app.audit.bootstrap import Interval, difference, pooled
+from app.audit.recall import Condition, Figures, Taken
+from app.audit.verdict import Verdict
+
+Results = Mapping[Condition, Sequence[Figures]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """`false_alarms`: for each file. `gain`: recall less that without terms, over the same files."""
+
+    condition: Condition
+    language: str | None
+    files: int
+    said: int
+    heard: int
+    recall: Interval
+    gain: Interval
+    false_alarms: Interval
+    wer: Interval
+    cer: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """`most`: the number of terms past which more hurts, None if none of those tried does. `summary`: for people."""
+
+    verdict: Verdict
+    most: int | None
+    summary: tuple[str, ...]
+
+
+def rates(results: Results, language: str | None = None) -> tuple[Rates, ...]:
+    """One entry for each condition; `language` None: all files."""
+    chosen = {
+        condition: [each for each in figures if language is None or each.language == language]
+        for condition, figures in results.items()
+    }
+    without = chosen[Condition()]
+    said = [each.said for each in without]
+    heard_without = [each.heard for each in without]
+    return tuple(
+        Rates(
+            condition=condition,
+            language=language,
+            files=len(figures),
+            said=sum(said),
+            heard=sum(each.heard for each in figures),
+            recall=pooled([each.heard for each in figures], said),
+            gain=difference(heard_without, [each.heard for each in figures], said),
+            false_alarms=pooled([each.false_alarms for each in figures], [1.0] * len(figures)),
+            wer=pooled([each.words.edits for each in figures], [each.words.length for each in figures]),
+            cer=pooled([each.characters.edits for each in figures], [each.characters.length for each in figures]),
+        )
+        for condition, figures in chosen.items()
+    )
+
+
+def advise(results: Results, *, at_least: float) -> Advice:
+    """Broken: terms that make recall worse than none, a refusal or fault, or no condition with recall of `at_least`."""
+    overall = rates(results)
+    worse = [each for each in overall if each.gain.high < 0]
+    refused = [(each, figures) for each, figures in results.items() if any(f.refused for f in figures)]
+    best = max(overall, key=lambda each: each.recall.value)
+    series = _series(results)
+    most = min((limit for limit in map(_most, series) if limit is not None), default=None)
+    summary = [
+        f"Best: {best.condition.label}, {best.heard} of {best.said} terms ({_percent(best.recall)}); without terms "
+        f"{overall[0].heard} of {overall[0].said} ({_percent(overall[0].recall)}).",
+        *(_series_advice(each) for each in series if len(each) > 1),
+    ]
+    summary += [f"Worse than no terms at all: {each.condition.label} ({_percent(each.recall)})." for each in worse]
+    summary += [
+        f"{each.label}: {sum(f.refused is not None for f in figures)} of {len(figures)} files were refused, "
+        f"the first with {next(f.refused for f in figures if f.refused)}"
+        for each, figures in refused
+    ]
+    short = best.recall.value < at_least
+    if short:
+        summary.append(f"No condition reaches a recall of {at_least:.0%}.")
+    broken = bool(worse or refused or short)
+    return Advice(Verdict.BROKEN if broken else Verdict.KEPT, most, tuple(summary))
+
+
+Series = Sequence[tuple[Condition, Sequence[Figures]]]
+
+
+def _series(results: Results) -> list[Series]:
+    """The conditions that differ in the number of terms only, the fewest first."""
+    groups: dict[tuple[str, str], list[tuple[Condition, Sequence[Figures]]]] = {}
+    for condition, figures in results.items():
+        if condition.taken is Taken.SPOKEN:
+            groups.setdefault((condition.position, condition.placement), []).append((condition, figures))
+    return [sorted(group, key=lambda entry: entry[0].terms) for group in groups.values()]
+
+
+def _most(series: Series) -> int | None:
+    """The largest number that is not surely worse than the best one; None when the largest tried is still good."""
+    best = max(range(len(series)), key=lambda at: (_heard(series[at][1]), at))
+    good = list(takewhile(lambda entry: _loss(series[best], entry).high >= 0, series[best:]))
+    return None if len(good) == len(series) - best else good[-1][0].terms
+
+
+def _loss(best: tuple[Condition, Sequence[Figures]], other: tuple[Condition, Sequence[Figures]]) -> Interval:
+    return difference([f.heard for f in best[1]], [f.heard for f in other[1]], [f.said for f in best[1]])
+
+
+def _series_advice(series: Series) -> str:
+    where = f"spoken terms {series[0][0].position} ({series[0][0].placement})"
+    most = _most(series)
+    if most is None:
+        return f"With the {where}, none of the numbers tried hurts: up to {series[-1][0].terms} terms."
+    best = max(series, key=lambda entry: (_heard(entry[1]), entry[0].terms))
+    past = next(entry for entry in series if entry[0].terms > most)
+    loss = _loss(best, past)
+    return (
+        f"With the {where}, give at most {most} terms: {past[0].terms} find {_heard(past[1])} where {best[0].terms} find "
+        f"{_heard(best[1])} ({loss.value:+.0%}, 95 % interval {loss.low:+.0%} to {loss.high:+.0%})."
+    )
+
+
+def _heard(figures: Sequence[Figures]) -> int:
+    return sum(each.heard for each in figures)
+
+
+def _percent(interval: Interval) -> str:
+    return f"{interval.value:.0%}, 95 % interval {interval.low:.0%} to {interval.high:.0%}"
