@@ -14,6 +14,7 @@ import uvicorn
 
 from app.api.connection import ConnectionLimits, bounded
 from app.api.keys import KeyRing, Role, parse_keys
+from app.api.security_headers import parse_origins
 from app.api.state import AppState
 from app.cli.client import fail
 from app.cli.samples import load_samples
@@ -36,6 +37,7 @@ def serve(
     try:
         settings = load_settings(host=host, port=port)
         keys = parse_keys(*settings.keys())
+        parse_origins(settings.cors_origins or "")
         _require_keys_beyond_this_machine(settings, keys)
     except LexicueError as error:
         fail(error.message)
@@ -46,10 +48,7 @@ def serve(
         # to is success, exit code 0.
         signal.signal(number, _stopped)
     listener = _listen(settings)
-    try:
-        server = _Server(settings, listener, sample=sample)
-    except LexicueError as error:
-        fail(error.message)
+    server = _Server(settings, listener, sample=sample)
     try:
         server.run(sockets=[listener])
     except SystemExit:
@@ -137,6 +136,7 @@ def _listen(settings: Settings) -> socket.socket:
         listener.bind((settings.host, settings.port))
         listener.listen(_BACKLOG)
     except OSError as error:
+        listener.close()
         fail(f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}. Choose another with --port.")
     return listener
 
