@@ -23,9 +23,7 @@ def key(
     secret = sys.stdin.readline().strip() if stdin else f"lex_{secrets.token_urlsafe(32)}"
     owner = f"{name}@{glossary}" if glossary else name
     entry = f"{owner}=sha256:{digest_of(secret).hex()}"
-    try:
-        parse_keys(f"{owner}={secret}", "")
-    except InvalidRequest:
+    if not _reads_back(f"{owner}={secret}", name, glossary) or not _reads_back(entry, name, glossary):
         fail(
             "A name is 1 to 40 of A-Z a-z 0-9 . _ -, a glossary its slug, a secret visible ASCII characters without "
             "commas."
@@ -36,3 +34,11 @@ def key(
     if not stdin:
         typer.echo(f"For the caller, shown once:   {secret}")
     typer.echo(f"For the server's settings:    {entry}")
+
+
+def _reads_back(entry: str, name: str, glossary: str | None) -> bool:
+    """Whether the server would read what was meant."""
+    try:
+        return [(key.name, key.glossary) for key in parse_keys(entry, "")] == [(name, glossary)]
+    except InvalidRequest:
+        return False
