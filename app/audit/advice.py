@@ -121,8 +121,8 @@ def _series_advice(series: Series) -> str:
     past = next(entry for entry in series if entry[0].terms > most)
     loss = _loss(best, past)
     return (
-        f"With the {where}, give at most {most} terms: {past[0].terms} find {_heard(past[1])} where {best[0].terms} find "
-        f"{_heard(best[1])} ({loss.value:+.0%}, 95 % interval {loss.low:+.0%} to {loss.high:+.0%})."
+        f"With the {where}, give at most {most} terms: {past[0].terms} find {_heard(past[1])}, "
+        f"{best[0].terms} find {_heard(best[1])} ({loss.value:+.0%}, 95 % interval {loss.low:+.0%} to {loss.high:+.0%})."
     )
 
 
