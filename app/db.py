@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import alembic.command
 import psycopg
@@ -18,9 +19,12 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
-from app.embedded_postgres.server import DATABASE, ROLE, EmbeddedPostgres
+from app.embedded_postgres import embedded_postgres
 from app.errors import InvalidRequest, LexicueError, NotReady
 from app.telemetry import logger
+
+if TYPE_CHECKING:
+    from app.embedded_postgres.server import EmbeddedPostgres
 
 log = logger(__name__)
 
@@ -49,7 +53,7 @@ class Database:
     one gets NotReady (code `database_busy`)."""
 
     def __init__(
-        self, url: sqlalchemy.URL, embedded: EmbeddedPostgres | None, *, pool_size: int, pool_timeout: float
+        self, url: sqlalchemy.URL, embedded: "EmbeddedPostgres | None", *, pool_size: int, pool_timeout: float
     ) -> None:
         self.url = url
         self.embedded = embedded
@@ -80,12 +84,14 @@ class Database:
         """
         if url is not None:
             return cls(_parse_url(url), None, pool_size=pool_size, pool_timeout=pool_timeout)
-        embedded = EmbeddedPostgres(data_dir)
+        embedded = embedded_postgres(data_dir)
         await asyncio.to_thread(embedded.start)
-        embedded_url = sqlalchemy.URL.create(
-            _DRIVER, username=ROLE, database=DATABASE, query={"host": str(embedded.socket_dir)}
+        return cls(
+            sqlalchemy.make_url(f"{_DRIVER}://{embedded.place}"),
+            embedded,
+            pool_size=pool_size,
+            pool_timeout=pool_timeout,
         )
-        return cls(embedded_url, embedded, pool_size=pool_size, pool_timeout=pool_timeout)
 
     async def close(self) -> None:
         """End all connections; the embedded server stops if nobody else uses it."""

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import quote
 
 import psutil
 
@@ -79,6 +80,11 @@ class EmbeddedPostgres:
             os.close(users)
             raise
         self._users = users
+
+    @property
+    def place(self) -> str:
+        """Where to connect once it runs, a URL without its scheme."""
+        return f"{ROLE}@/{DATABASE}?host={quote(str(self.socket_dir))}"
 
     def ensure_running(self) -> None:
         """Start the server again if it died; does nothing when it runs, or when this user has left."""
