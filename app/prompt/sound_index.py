@@ -1,0 +1,115 @@
+"""Terms to be found by sound. In: the texts of a glossary, then what was heard. Out: for each place of what was heard
+the terms that share most sounds with it. Pure; any thread.
+
+An index is a row of segments, like that of a text search engine: the next revision costs what changed, and what is
+found does not depend on how the segments came about.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from app.prompt.sound import sound_classes, sound_key, sounds_of
+
+_CODES = {char: code for code, char in enumerate("VPTSKRMN")}
+# Three classes in a row, three consonants with their vowels left out, two of these: measured in docs/adr/0080.
+_WITH_VOWELS, _THREE_CONSONANTS, _TWO_CONSONANTS, _GRAMS = 0, 512, 1024, 1088
+# What was heard is looked at through frames of this many classes, begun anew every half frame.
+_FRAME = 16
+_STEP = _FRAME // 2
+_BY_CHANCE = 0.25
+_LEAST_SHARED = 1 / 3
+_MOST_PER_FRAME = 96
+_SEGMENTS_MOST = 8
+
+Numbers = npt.NDArray[np.int32]
+Scores = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One way to say a term: the term, and the features of its sounds."""
+
+    term: str
+    key: str
+
+
+def grams(classes: str) -> set[int]:
+    """Numbers of the runs that make up a string of classes, each once, 0 to 1087."""
+    codes = [_CODES[char] for char in classes]
+    consonants = [code for code in codes if code]
+    found = {a << 6 | b << 3 | c for a, b, c in zip(codes, codes[1:], codes[2:], strict=False)}
+    found.update(
+        _THREE_CONSONANTS + (a << 6 | b << 3 | c)
+        for a, b, c in zip(consonants, consonants[1:], consonants[2:], strict=False)
+    )
+    found.update(_TWO_CONSONANTS + (a << 3 | b) for a, b in zip(consonants, consonants[1:], strict=False))
+    return found
+
+
+class _Segment:
+    """Postings of some spoken forms, as columns: which rows have a gram, and how many grams a row has."""
+
+    def __init__(self, terms: Mapping[str, tuple[str, ...]]) -> None:
+        self.terms = terms
+        self.spoken: list[Spoken] = []
+        numbers: list[int] = []
+        sizes: list[int] = []
+        for term, ways in terms.items():
+            for sounds in dict.fromkeys(map(sounds_of, ways)):
+                found = grams(sound_classes(sounds))
+                if found:
+                    numbers += found
+                    sizes.append(len(found))
+                    self.spoken.append(Spoken(term, sound_key(sounds)))
+        column = np.asarray(numbers, dtype=np.int32)
+        rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        self._rows: Numbers = rows[np.argsort(column, kind="stable")]
+        self._starts = np.concatenate(([0], np.cumsum(np.bincount(column, minlength=_GRAMS)))).tolist()
+        self._sizes: Scores = np.asarray(sizes, dtype=np.float32)
+        self._deviation: Scores = np.sqrt(self._sizes * _BY_CHANCE * (1 - _BY_CHANCE)).astype(np.float32)
+
+    def likely(self, numbers: Sequence[int]) -> tuple[Numbers, Scores]:
+        """Rows that share enough grams with `numbers`, and by how many standard deviations that is over chance."""
+        lists = [self._rows[self._starts[number] : self._starts[number + 1]] for number in numbers]
+        hits = np.bincount(np.concatenate(lists), minlength=len(self.spoken)).astype(np.float32)
+        rows = np.flatnonzero(hits >= _LEAST_SHARED * self._sizes).astype(np.int32)
+        return rows, (hits[rows] - _BY_CHANCE * self._sizes[rows]) / self._deviation[rows]
+
+
+class SoundIndex:
+    """`terms`: each term with all ways to say it, its own spelling among them. Immutable."""
+
+    def __init__(self, terms: Mapping[str, tuple[str, ...]], *, segments: Sequence[_Segment] = ()) -> None:
+        self.terms = dict(terms)
+        kept = [segment for segment in segments if all(self.terms.get(t) == way for t, way in segment.terms.items())]
+        known = {term for segment in kept for term in segment.terms}
+        rest = {term: ways for term, ways in self.terms.items() if term not in known}
+        self._segments = [*kept, *([_Segment(rest)] if rest else [])]
+
+    def updated(self, terms: Mapping[str, tuple[str, ...]]) -> "SoundIndex":
+        """The index of another revision of the same terms."""
+        return SoundIndex(terms, segments=self._segments)
+
+    def frames(self, classes: str) -> Iterator[tuple[int, int, list[Spoken]]]:
+        """For each frame of what was heard its start and end in `classes` and the terms that may be in it, the
+        likeliest first, at most 96."""
+        for start in range(0, max(1, len(classes) - _STEP), _STEP):
+            end = min(len(classes), start + _FRAME)
+            if found := self._in_frame(sorted(grams(classes[start:end]))):
+                yield start, end, found
+
+    def _in_frame(self, numbers: Sequence[int]) -> list[Spoken]:
+        ranked: list[tuple[float, str, str, Spoken]] = []
+        for segment in self._segments if numbers else ():
+            rows, scores = segment.likely(numbers)
+            if len(rows) > _MOST_PER_FRAME:
+                least = np.partition(scores, -_MOST_PER_FRAME)[-_MOST_PER_FRAME]
+                rows, scores = rows[scores >= least], scores[scores >= least]
+            for row, score in zip(rows.tolist(), scores.tolist(), strict=True):
+                spoken = segment.spoken[row]
+                ranked.append((-score, spoken.term, spoken.key, spoken))
+        ranked.sort(key=lambda item: item[:3])
+        return [item[3] for item in ranked[:_MOST_PER_FRAME]]
