@@ -122,7 +122,8 @@ def _series_advice(series: Series) -> str:
     loss = _loss(best, past)
     return (
         f"With the {where}, give at most {most} terms: {past[0].terms} find {_heard(past[1])}, "
-        f"{best[0].terms} find {_heard(best[1])} ({loss.value:+.0%}, 95 % interval {loss.low:+.0%} to {loss.high:+.0%})."
+        f"{best[0].terms} find {_heard(best[1])} "
+        f"({loss.value:+.0%}, 95 % interval {loss.low:+.0%} to {loss.high:+.0%})."
     )
 
 

@@ -19,14 +19,17 @@ class Asking:
         self._journal = journal
         self._told = told
 
-    def __call__(self, audio: Path, ask: Ask, **marks: str | int) -> Answer:
-        """`marks`: what sets this question apart from one of the same words, such as the number of the run."""
+    def __call__(
+        self, audio: Path, ask: Ask, *, prepare: Callable[[Ask], Ask] | None = None, **marks: str | int
+    ) -> Answer:
+        """`marks`: what sets this question apart from one of the same words, such as the number of the run. `prepare`
+        turns the question into what is sent, where that needs work on the server first."""
         key = {"audio": sha256_of(audio), "ask": ask.as_json(), **marks}
         known = self._journal.get(key)
         if known is not None:
             answer = Answer.from_json(known)
         else:
-            answer = self._transcriber.transcribe(audio, ask)
+            answer = self._transcriber.transcribe(audio, prepare(ask) if prepare else ask)
             self._journal.add(key, answer.as_json())
         self._told()
         return answer

@@ -125,8 +125,8 @@ def _label(row: int, label: str) -> Markup:
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> Markup:
-    shape = '<text x="{:.1f}" y="{:.1f}" font-size="{}" text-anchor="{}" fill="{}">{}</text>'
-    return Markup(shape).format(x, y, size, anchor, _INK, text)
+    shape = Markup('<text x="{:.1f}" y="{:.1f}" font-size="{}" text-anchor="{}" fill="{}">{}</text>')
+    return shape.format(x, y, size, anchor, _INK, text)
 
 
 def _x(value: float, top: float) -> float:

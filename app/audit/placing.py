@@ -1,0 +1,54 @@
+"""Terms in a glossary of the server's, for as long as an audit needs them. In: terms, which of them are said, a
+placement. Out: a request that names glossary and revision. Blocking."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import httpx
+
+from app.audit.probe import Ask
+from app.audit.recall import Placement
+from app.errors import InvalidRequest
+
+
+class GlossaryOnServer:
+    """One glossary, filled anew for each question; needs a key that may edit."""
+
+    def __init__(self, client: httpx.Client, slug: str) -> None:
+        self._client = client
+        self._slug = slug
+
+    def placed(self, ask: Ask, said: frozenset[str], placement: Placement) -> Ask:
+        """`ask` with its keywords, in the order of a prompt, as terms: those in `said` in the block of `placement`, the
+        others ranked. Raises InvalidRequest when the server takes no glossary."""
+        terms = [
+            {"text": text, "placement": placement if text in said else Placement.RANKED, "priority": priority}
+            for priority, text in enumerate(ask.keywords, start=1)
+        ]
+        response = self._client.post(
+            f"/glossaries/{self._slug}/terms:import",
+            params={"mode": "replace", "create": "true", "format": "json"},
+            json=terms,
+        )
+        if response.is_error:
+            raise InvalidRequest(f"The server takes no glossary from this audit: {_reason(response)}")
+        return replace(ask, keywords=(), glossary=self._slug, revision=int(response.json()["revision"]))
+
+
+@contextmanager
+def glossary_on_server(client: httpx.Client, slug: str) -> Iterator[GlossaryOnServer]:
+    """Deletes the glossary at the end, if one was made."""
+    try:
+        yield GlossaryOnServer(client, slug)
+    finally:
+        client.delete(f"/glossaries/{slug}")
+
+
+def _reason(response: httpx.Response) -> str:
+    try:
+        error: dict[str, Any] = response.json()["error"]
+        return f"{response.status_code}: {error['message']}"
+    except (ValueError, KeyError, TypeError):
+        return f"{response.status_code}"
