@@ -53,26 +53,31 @@ def decode_audio(path: Path, *, max_seconds: float) -> Waveform:
     (`audio_too_long`) as soon as `max_seconds` are passed: memory stays bounded by the limit whatever the header says.
     """
     decoded = _read(path, max_seconds)
-    warnings = _warnings(decoded)
+    missing = _missing(decoded)
+    warnings = [*missing, *_oddities(decoded)]
     if decoded.mix.cancels:
         decoded = _read(path, max_seconds, channel=0)
         warnings.append("the two channels cancel each other out; the first one was used")
     if decoded.damaged and not decoded.mix.length:
         raise _unreadable()
-    return Waveform(decoded.mix.finish(), tuple(warnings))
+    return Waveform(decoded.mix.finish(), tuple(warnings), complete=not missing)
 
 
-def _warnings(decoded: _Decoded) -> list[str]:
+def _missing(decoded: _Decoded) -> list[str]:
     seconds, promised = decoded.mix.length / SAMPLE_RATE, decoded.promised
     got = f"got {seconds:.1f} s" + (f" of {promised:.1f} s" if promised and promised - seconds > _TOLD else "")
-    found = []
     if decoded.damaged:
-        found.append(f"the file is damaged: {decoded.damaged} packet(s) could not be decoded; {got}")
-    elif decoded.cut or (promised and promised - seconds > max(_MISSED, _MISSED_SHARE * promised)):
-        found.append(f"the file ends early: {got}")
+        return [f"the file is damaged: {decoded.damaged} packet(s) could not be decoded; {got}"]
+    if decoded.cut or (promised and promised - seconds > max(_MISSED, _MISSED_SHARE * promised)):
+        return [f"the file ends early: {got}"]
+    return []
+
+
+def _oddities(decoded: _Decoded) -> list[str]:
+    found = []
     if decoded.streams > 1:
         found.append(f"the file has {decoded.streams} audio streams; the first one was used")
-    if seconds < MIN_SECONDS:
+    if decoded.mix.length < MIN_SECONDS * SAMPLE_RATE:
         found.append(f"the recording is shorter than {MIN_SECONDS} s: too short for speech")
     return found
 

@@ -16,10 +16,12 @@ Samples = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waveform:
-    """Decoded audio: `samples` of shape (n,), in [-1, 1], at 16 kHz. `warnings` say what could not be decoded."""
+    """Decoded audio: `samples` of shape (n,), in [-1, 1], at 16 kHz. `warnings` say what could not be decoded;
+    `complete` is False where some of the recording is missing."""
 
     samples: Samples
     warnings: tuple[str, ...] = ()
+    complete: bool = True
 
     @property
     def seconds(self) -> float:

@@ -1,0 +1,1 @@
+"""Recordings and their text, decoded once into training shards."""

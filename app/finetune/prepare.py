@@ -1,0 +1,216 @@
+"""Preparing a training set from beginning to end. In: an input, an output address, options. Out: shards, data card and
+the list of what was left out. Blocking; main thread; workers do the work.
+
+It may end at any point: what counts is on the output as whole files, and the next run does what is missing.
+"""
+
+import json
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from app.decoding.model_files import file_sha256
+from app.decoding.request import Task
+from app.errors import InvalidRequest
+from app.finetune.card import CARD, INDEX, REJECTS, REPORT, Totals, card, dataset_files, report
+from app.finetune.chunk import Job, Recipe, record_name
+from app.finetune.entries import Split
+from app.finetune.plan import TERMS, Division, Plan, make_plan
+from app.finetune.pool import Record, WorkerPool
+from app.finetune.ray_cluster import RayCluster
+from app.finetune.sound import Long
+from app.finetune.sources import read_source
+from app.finetune.storage import Storage
+from app.finetune.target import Target, mel_bands
+from app.finetune.terms import TermFinder
+
+_VERSIONS = ("lexicue", "numpy", "av", "tokenizers", "pyarrow")
+# What this program may remove from an output folder: its own shards, records, indexes and unfinished files.
+_SPLITS = "|".join(Split)
+_OURS = re.compile(
+    rf"(records/)?({_SPLITS})/(\.[\w.-]+\.part|(shard|terms)-\d+\.(arrow|json)|state\.json|dataset_info\.json)"
+    rf"|\.[\w.-]+\.part|{re.escape(REPORT)}|{re.escape(REJECTS)}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`model`: folder with `tokenizer.json`. `max_rejects`: share of the entries in [0, 1] over which a run stops.
+    `times`: how often a row with a term of `oversampled` is listed. `ray`: address of a cluster; None: this machine."""
+
+    model: Path
+    task: Task = Task.TRANSCRIBE
+    language: str = ""
+    long: Long = Long.REJECT
+    validation: float = 0.05
+    chunk_files: int = 500
+    max_rejects: float = 0.05
+    oversampled: tuple[str, ...] = ()
+    times: int = 1
+    held_out: tuple[str, ...] = ()
+    max_audio_seconds: float = 7200.0
+    workers: int = 1
+    ray: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Told as the work goes: entries done, those of earlier runs, all, and those left out so far."""
+
+    done: int
+    resumed: int
+    total: int
+    rejected: int
+
+
+def prepare(source: Path, out: str, options: Options, tell: Callable[[Progress], None]) -> dict[str, Any]:
+    """The report (see `card.report`). Raises InvalidRequest for an input, option or output that cannot be used or when
+    too much was left out, Conflict while another run writes to the same folder, InternalError when workers fail."""
+    storage = Storage(out)
+    with storage.alone() as held, tempfile.TemporaryDirectory(prefix="lexicue-plan-") as scratch:
+        _require_ours(storage)
+        plan = _plan(source, options, Path(scratch))
+        run = _Run(plan, storage, options, tell)
+        missing = run.missing()
+        if missing:
+            storage.remove(INDEX)
+            run.work(missing, held)
+        return run.finish()
+
+
+class _Run:
+    def __init__(self, plan: Plan, storage: Storage, options: Options, tell: Callable[[Progress], None]) -> None:
+        self._plan = plan
+        self._storage = storage
+        self._options = options
+        self._tell = tell
+        self._rejects = Counter(plan.first)
+        self._done = self._resumed = plan.first.total()
+
+    def missing(self) -> list[int]:
+        """Places of the chunks that have no record of this very key, or whose shard has another size than it says."""
+        missing = []
+        for place, chunk in enumerate(self._plan.chunks):
+            record = self._record(chunk.name)
+            if record["key"] == chunk.key and self._storage.size(record["shard"]) == record["bytes"]:
+                self._done += chunk.size
+                self._resumed += chunk.size
+                self._rejects.update(reject["reason"] for reject in record["rejects"])
+            else:
+                missing.append(place)
+        return missing
+
+    def work(self, missing: list[int], held: int | None) -> None:
+        self._require_few_rejects()
+        jobs = (self._plan.job(self._plan.chunks[place], self._storage.address) for place in missing)
+        for record in self._records(jobs, held):
+            self._rejects.update(reject["reason"] for reject in record["rejects"])
+            self._tick(0)
+            self._require_few_rejects()
+
+    def finish(self) -> dict[str, Any]:
+        """Write what stands above the shards, the index last, and remove what an earlier, other run left."""
+        self._require_few_rejects()
+        totals = Totals(self._plan.entries, Counter(self._plan.first))
+        for chunk in self._plan.chunks:
+            oversampled = f"/{TERMS}-" in chunk.name
+            totals.add(self._record(chunk.name), self._options.times if oversampled else 1)
+        if not totals.splits():
+            raise InvalidRequest("Nothing is left to train on: see the rejects.", details=dict(totals.rejects))
+        told = report(totals, _told_options(self._options, self._plan.recipe))
+        files = dataset_files(totals, self._plan.recipe.mels)
+        self._write_rejects()
+        for name, text in ({REPORT: json.dumps(told, indent=1) + "\n", CARD: card(told)} | files).items():
+            if self._storage.read_text(name) != text:
+                self._storage.write_text(name, text)
+        expected = {f"{chunk.name}.arrow" for chunk in self._plan.chunks}
+        expected |= {record_name(chunk.name) for chunk in self._plan.chunks} | {REPORT, REJECTS} | set(files)
+        for name in self._storage.names():
+            if _OURS.fullmatch(name) and name not in expected:
+                self._storage.remove(name)
+        return told
+
+    def _records(self, jobs: Iterator[Job], held: int | None) -> Iterator[Record]:
+        if self._options.ray is not None:
+            return RayCluster(self._options.ray, tick=self._tick).run(jobs)
+        return WorkerPool(self._options.workers, held=() if held is None else (held,), tick=self._tick).run(jobs)
+
+    def _record(self, name: str) -> Record:
+        text = self._storage.read_text(record_name(name))
+        record: Record = json.loads(text) if text else {"key": None}
+        return record
+
+    def _write_rejects(self) -> None:
+        with self._storage.writing(REJECTS) as path, path.open("w", encoding="ascii") as file:
+            with self._plan.rejects.open(encoding="ascii") as first:
+                shutil.copyfileobj(first, file)
+            for chunk in self._plan.chunks:
+                record = self._record(chunk.name)
+                for reject in record["rejects"] if record["key"] == chunk.key else ():
+                    file.write(json.dumps(reject) + "\n")
+
+    def _tick(self, entries: int) -> None:
+        self._done += entries
+        self._tell(Progress(self._done, self._resumed, self._plan.entries, self._rejects.total()))
+
+    def _require_few_rejects(self) -> None:
+        if self._rejects.total() > self._options.max_rejects * self._plan.entries:
+            self._write_rejects()
+            reasons = ", ".join(f"{reason} {count}" for reason, count in self._rejects.most_common())
+            raise InvalidRequest(
+                f"{self._rejects.total()} of {self._plan.entries} entries were left out ({reasons}), more than the "
+                f"limit of {self._options.max_rejects:.1%}. {REJECTS} in the output folder names those seen so far; "
+                "put them right and run again, or raise --max-rejects.",
+                code="too_many_rejects",
+                details=dict(self._rejects),
+            )
+
+
+def _plan(source: Path, options: Options, scratch: Path) -> Plan:
+    tokenizer = options.model / "tokenizer.json"
+    Target(tokenizer, options.task)  # says now what every worker would say later
+    recipe = Recipe(
+        tokenizer=str(tokenizer.resolve()),
+        tokenizer_sha256=file_sha256(tokenizer),
+        mels=mel_bands(options.model),
+        task=options.task,
+        long=options.long,
+        max_audio_seconds=options.max_audio_seconds,
+        versions={name: version(name) for name in _VERSIONS},
+    )
+    division = Division(
+        options.validation, options.chunk_files, TermFinder(options.oversampled), TermFinder(options.held_out)
+    )
+    base = (source if source.is_dir() else source.parent).resolve()
+    plan = make_plan(read_source(source, options.language), division, recipe, base, scratch)
+    if not plan.entries:
+        raise InvalidRequest("The input has no entries.", param="manifest")
+    return plan
+
+
+def _told_options(options: Options, recipe: Recipe) -> dict[str, Any]:
+    return {
+        "options": {
+            "tokenizer_sha256": recipe.tokenizer_sha256,
+            "mels": recipe.mels,
+            "task": recipe.task.value,
+            "long": recipe.long.value,
+            "validation": options.validation,
+            "oversampled_terms": len(options.oversampled),
+            "times": options.times,
+            "held_out_terms": len(options.held_out),
+        },
+        "versions": recipe.versions,
+    }
+
+
+def _require_ours(storage: Storage) -> None:
+    names = storage.names()
+    if names and not any(_OURS.fullmatch(name) for name in names):
+        raise InvalidRequest("The output folder holds other files; name a new or an empty one.", param="out")

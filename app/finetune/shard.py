@@ -1,0 +1,123 @@
+"""One shard: a file of Arrow record batches as Hugging Face `datasets` memory-maps it. In: examples. Out: the file and
+its hash, the same bytes for the same examples. Blocking; one thread of a worker."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import pyarrow as pa
+
+from app.finetune.columns import features_of
+from app.finetune.mel import FRAMES, Features
+
+# Rows written at a time: 15 MB of features of 80 bands, the most that a worker holds besides one recording.
+_ROWS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One row. `seconds` of sound in `features`, shape (mels, 3000); `start` in the recording; `source` its path."""
+
+    features: Features
+    labels: Sequence[int]
+    seconds: float
+    start: float
+    source: str
+    language: str
+
+
+def schema_of(mels: int) -> pa.Schema:
+    """What `datasets.Features(...).arrow_schema` writes to a file. The extension type is written as its storage and
+    its name, so that a worker need not spend the seconds that importing `datasets` takes."""
+    array = {
+        "ARROW:extension:name": "datasets.features.features.Array2DExtensionType",
+        "ARROW:extension:metadata": json.dumps([[mels, FRAMES], "float16"]),
+    }
+    return pa.schema(
+        [
+            pa.field("input_features", pa.list_(pa.list_(pa.float16())), metadata=array),
+            pa.field("labels", pa.list_(pa.int32())),
+            pa.field("duration", pa.float32()),
+            pa.field("start", pa.float32()),
+            pa.field("source", pa.string()),
+            pa.field("language", pa.string()),
+        ],
+        metadata={"huggingface": json.dumps({"info": {"features": features_of(mels)}})},
+    )
+
+
+class ShardWriter:
+    """Writes batches of 32 rows as they come. `sha256` and `size` are right once it is closed."""
+
+    def __init__(self, path: Path, mels: int) -> None:
+        self._file = path.open("wb")
+        self._digest = hashlib.sha256()
+        self._schema = schema_of(mels)
+        self._buffer = BytesIO()
+        self._stream = pa.ipc.new_stream(self._buffer, self._schema)
+        self._waiting: list[Example] = []
+        self._mels = mels
+        self.size = 0
+
+    def __enter__(self) -> "ShardWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._write_batch()
+                self._stream.close()
+                self._drain()
+        finally:
+            self._file.close()
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def add(self, example: Example) -> None:
+        self._waiting.append(example)
+        if len(self._waiting) == _ROWS:
+            self._write_batch()
+
+    def _write_batch(self) -> None:
+        rows, self._waiting = self._waiting, []
+        if rows:
+            columns = [
+                _features([row.features for row in rows], self._mels),
+                *(
+                    pa.array([getattr(row, name) for row in rows], self._schema.field(column).type)
+                    for column, name in (("labels", "labels"), ("duration", "seconds"), ("start", "start"))
+                ),
+                pa.array([row.source for row in rows]),
+                pa.array([row.language for row in rows]),
+            ]
+            self._stream.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+            self._drain()
+
+    def _drain(self) -> None:
+        content = self._buffer.getbuffer()
+        self._digest.update(content)
+        self._file.write(content)
+        self.size += len(content)
+        content.release()
+        self._buffer.seek(0)
+        self._buffer.truncate()
+
+
+def _features(rows: list[Features], mels: int) -> pa.Array:
+    """Lists of lists over one flat buffer: no Python object for any of its numbers."""
+    flat = pa.array(np.concatenate(rows).reshape(-1))
+    bands = pa.ListArray.from_arrays(_offsets(len(rows) * mels, FRAMES), flat)
+    return pa.ListArray.from_arrays(_offsets(len(rows), mels), bands)
+
+
+def _offsets(count: int, length: int) -> pa.Array:
+    return pa.array(np.arange(count + 1, dtype=np.int32) * length)
