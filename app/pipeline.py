@@ -16,7 +16,7 @@ from app.audio.waveform import Waveform, Window
 from app.audio.windows import pack_windows
 from app.decoding.dispatcher import Dispatcher
 from app.decoding.request import ANY_LANGUAGE, DecodeOptions, PromptSet, Task, WindowResult
-from app.errors import PromptOverBudget
+from app.errors import NotFound, PromptOverBudget
 from app.glossary.store import GlossaryStore
 from app.glossary.term import GlossarySnapshot
 from app.prompt.plan import PromptPlan
@@ -116,7 +116,12 @@ class TranscriptionPipeline:
     async def _snapshot(self, job: TranscriptionJob) -> GlossarySnapshot | None:
         if job.glossary is None:
             return None
-        return await self._glossaries.snapshot(job.glossary, revision=job.revision)
+        try:
+            return await self._glossaries.snapshot(job.glossary, revision=job.revision)
+        except NotFound as error:
+            if error.param == "slug":
+                error.param = "glossary"  # as requests call it
+            raise
 
     def _plan(self, job: TranscriptionJob, snapshot: GlossarySnapshot | None) -> dict[str, PromptPlan]:
         """One plan per language the answer may turn out to be in; ANY_LANGUAGE is always there."""
