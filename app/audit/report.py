@@ -55,7 +55,14 @@ class Report:
 
 
 def render(report: Report) -> str:
-    return _TEMPLATES.get_template("report.html.j2").render(report=report, version=version("lexicue"))
+    templates = Environment(
+        loader=PackageLoader("app.audit"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return templates.get_template("report.html.j2").render(report=report, version=version("lexicue"))
 
 
 def write(report: Report, path: Path) -> None:
@@ -63,12 +70,3 @@ def write(report: Report, path: Path) -> None:
     staged = path.with_suffix(".part")
     staged.write_text(render(report), encoding="utf-8")
     staged.replace(path)
-
-
-_TEMPLATES = Environment(
-    loader=PackageLoader("app.audit"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)

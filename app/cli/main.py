@@ -2,7 +2,7 @@
 
 import typer
 
-from app.cli import finetune, glossary
+from app.cli import audit, finetune, glossary
 from app.cli.demo import demo
 from app.cli.key import key
 from app.cli.migrate import migrate
@@ -21,6 +21,7 @@ app = typer.Typer(
 for command in (serve, key, migrate, preview, transcribe, tokens, demo):
     app.command()(command)
 app.add_typer(glossary.app, name="glossary")
+app.add_typer(audit.app, name="audit")
 app.add_typer(finetune.app, name="finetune")
 
 if __name__ == "__main__":
