@@ -1,0 +1,187 @@
+"""Term recall: the words that are given, the figures, the intervals, the advice."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.audit.advice import advise, rates
+from app.audit.bootstrap import difference, pooled
+from app.audit.hearing import count
+from app.audit.probe import Answer
+from app.audit.rates import Errors, character_errors, word_errors
+from app.audit.recall import (
+    Condition,
+    Figures,
+    Placement,
+    Position,
+    Sample,
+    Taken,
+    read_manifest,
+    score,
+    terms_for,
+)
+from app.audit.recalling import conditions_of
+from app.audit.verdict import Verdict
+from app.errors import InvalidRequest
+
+SAMPLE = Sample("a.wav", "We compared Velnora with Zytriflex.", ("Velnora", "Zytriflex"), "en")
+LISTED = [f"Brand{number}" for number in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("term", "text", "times"),
+    [
+        ("Velnora", "velnora, VELNORA. Velnoras", 2),
+        ("Acme Corp", "the acme corp. and Acme-Corp", 2),
+        ("O'Neil", "Oneil met O’Neil", 2),
+        ("富士康", "鸿海旗下的富士康在印度", 1),
+        ("Nguyễn", "Nguyê\u0303n", 1),
+        ("...", "...", 0),
+    ],
+)
+def test_a_term_is_heard_as_whole_words(term: str, text: str, times: int) -> None:
+    assert count(term, text) == times
+
+
+@pytest.mark.parametrize(
+    ("position", "order"),
+    [
+        (Position.FIRST, ("Velnora", "Zytriflex", "Brand0", "Brand1")),
+        (Position.MIDDLE, ("Brand0", "Velnora", "Zytriflex", "Brand1")),
+        (Position.LAST, ("Brand0", "Brand1", "Velnora", "Zytriflex")),
+    ],
+)
+def test_spoken_terms_stand_where_the_condition_says(position: Position, order: tuple[str, ...]) -> None:
+    condition = Condition(Taken.SPOKEN, 4, position)
+    assert terms_for(condition, SAMPLE, ["velnora", *LISTED]) == order
+
+
+def test_the_head_of_the_list_knows_nothing_of_what_is_said() -> None:
+    assert terms_for(Condition(Taken.HEAD, 3), SAMPLE, LISTED) == ("Brand0", "Brand1", "Brand2")
+    assert terms_for(Condition(), SAMPLE, LISTED) == ()
+
+
+def test_figures_of_one_file() -> None:
+    figures = score(SAMPLE, Answer("We compared Velnora with Brand3 and Velnora."), LISTED)
+    assert (figures.said, figures.heard, figures.false_alarms) == (2, 1, 2)
+    assert figures.words == Errors(3, 5)
+
+
+def test_a_term_said_twice_counts_twice() -> None:
+    twice = Sample("a.wav", "Velnora and Velnora", ("Velnora",), None)
+    assert (
+        score(twice, Answer("Velnora and Velna"), ()).said,
+        score(twice, Answer("Velnora and Velna"), ()).heard,
+    ) == (
+        2,
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "heard", "words", "characters"),
+    [("One two.", "one, two", (0, 2), (0, 7)), ("one two", "", (2, 2), (7, 7)), ("", "noise", (1, 0), (5, 0))],
+)
+def test_error_rates(said: str, heard: str, words: tuple[int, int], characters: tuple[int, int]) -> None:
+    assert word_errors(said, heard) == Errors(*words)
+    assert character_errors(said, heard) == Errors(*characters)
+
+
+def test_manifest_with_a_byte_order_mark_and_quotes() -> None:
+    text = '\ufefffile\tlanguage\ttranscript\tterms\na.wav\ten\tHe said "hi" to Velnora\tVelnora, Acme Corp\n'
+    assert read_manifest(text) == (Sample("a.wav", 'He said "hi" to Velnora', ("Velnora", "Acme Corp"), "en"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"), [("file\tterms\na\tb\n", "transcript"), ("file\ttranscript\tterms\na\tb\t\n", "names a term")]
+)
+def test_a_manifest_that_says_nothing_is_refused(text: str, missing: str) -> None:
+    with pytest.raises(InvalidRequest, match=missing):
+        read_manifest(text)
+
+
+def test_conditions_are_the_product_with_no_terms_first() -> None:
+    found = conditions_of([5, 40], [Taken.SPOKEN, Taken.HEAD], list(Position)[:2], [Placement.PROMPT], stored=True)
+    assert [condition.label for condition in found] == [
+        "no terms",
+        "first 5 of the list, prompt",
+        "5 terms, spoken first, prompt",
+        "5 terms, spoken middle, prompt",
+        "first 40 of the list, prompt",
+        "40 terms, spoken first, prompt",
+        "40 terms, spoken middle, prompt",
+        "the server's glossary",
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=30))
+def test_an_interval_holds_its_value_and_is_the_same_each_time(files: list[tuple[int, int]]) -> None:
+    heard, said = [min(a, b) for a, b in files], [b for _, b in files]
+    interval = pooled(heard, said)
+    assert 0 <= interval.low <= interval.value <= interval.high <= 1
+    assert interval.value == pytest.approx(sum(heard) / sum(said))
+    assert pooled(heard, said) == interval
+
+
+def test_more_files_give_a_narrower_interval() -> None:
+    few, many = pooled([1, 0] * 5, [1] * 10), pooled([1, 0] * 100, [1] * 200)
+    assert many.high - many.low < (few.high - few.low) / 3
+
+
+def test_the_known_interval_of_a_share() -> None:
+    """For 50 of 100 the normal approximation gives 0.402 to 0.598."""
+    interval = pooled([1, 0] * 50, [1] * 100)
+    assert interval.low == pytest.approx(0.402, abs=0.02)
+    assert interval.high == pytest.approx(0.598, abs=0.02)
+
+
+def test_pairs_of_files_are_drawn_together() -> None:
+    """Every file gains exactly one term of two, so that there is nothing uncertain about the gain."""
+    gain = difference([0, 1, 0, 1], [1, 2, 1, 2], [2, 2, 2, 2])
+    assert (gain.value, gain.low, gain.high) == (0.5, 0.5, 0.5)
+
+
+def figures(file: int, heard: int, *, language: str = "en", refused: str | None = None) -> Figures:
+    return Figures(f"{file}.wav", language, 2, heard, 0, Errors(0, 10), Errors(0, 50), refused)
+
+
+def results(**heard: list[int]) -> dict[Condition, list[Figures]]:
+    """`none`, or `n5` for 5 terms."""
+    conditions = {"none": Condition()} | {f"n{n}": Condition(Taken.SPOKEN, n) for n in (5, 10, 20, 40)}
+    return {conditions[name]: [figures(n, each) for n, each in enumerate(row)] for name, row in heard.items()}
+
+
+def test_the_number_of_terms_past_which_more_hurts() -> None:
+    advice = advise(results(none=[0] * 20, n5=[2] * 20, n10=[2] * 19 + [1], n20=[1] * 20, n40=[0] * 20), at_least=0)
+    assert advice.most == 10
+    assert "at most 10 terms" in advice.summary[1]
+    assert advice.verdict is Verdict.KEPT
+
+
+def test_no_number_hurts_where_none_does() -> None:
+    advice = advise(results(none=[0] * 20, n5=[1] * 20, n40=[2] * 20), at_least=0)
+    assert advice.most is None
+    assert "none of the numbers tried hurts" in advice.summary[1]
+
+
+def test_terms_that_make_it_worse_than_none_break_the_promise() -> None:
+    advice = advise(results(none=[2] * 20, n5=[1] * 20), at_least=0)
+    assert advice.verdict is Verdict.BROKEN
+    assert "Worse than no terms at all: 5 terms" in advice.summary[-1]
+
+
+def test_a_refused_file_breaks_the_promise() -> None:
+    refused = results(none=[0] * 3, n5=[2] * 3)
+    refused[Condition(Taken.SPOKEN, 5)][0] = figures(0, 0, refused="400: too long")
+    assert advise(refused, at_least=0).verdict is Verdict.BROKEN
+
+
+def test_a_floor_for_recall() -> None:
+    assert advise(results(none=[0] * 9, n5=[1] * 9), at_least=0.5).verdict is Verdict.KEPT
+    assert advise(results(none=[0] * 9, n5=[1] * 9), at_least=0.6).verdict is Verdict.BROKEN
+
+
+def test_rates_by_language() -> None:
+    by_language = {Condition(): [figures(1, 2), figures(2, 0, language="de")]}
+    assert [(each.files, each.recall.value) for each in rates(by_language, "de")] == [(1, 0.0)]
+    assert rates(by_language)[0].recall.value == 0.5
