@@ -1,0 +1,247 @@
+"""The audit commands against a server that is not ours, on a real socket: it hears the terms that reach it, as each
+test decides."""
+
+import json
+import re
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from email.parser import BytesParser
+from email.policy import HTTP
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app.audit.hearing import found
+from app.cli.main import app
+from app.prompt.merges import Vocabulary
+from app.prompt.tokens import estimate_tokens
+
+TERMS = ["Sonalift", "Velnora", "Zytriflex"]
+Answering = Callable[[dict[str, str]], tuple[int, dict[str, object]]]
+
+
+class OtherServer(ThreadingHTTPServer):
+    """Speaks OpenAI's route; `answering` gets the fields of the form."""
+
+    daemon_threads = True
+
+    def __init__(self, answering: Answering) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answering = answering
+        self.requests: list[dict[str, str]] = []
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: OtherServer
+
+    def do_GET(self) -> None:
+        self._reply(200, {"object": "list", "data": [{"id": "other", "owned_by": "somebody"}]})
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        form = BytesParser(policy=HTTP).parsebytes(
+            b"Content-Type: " + self.headers["Content-Type"].encode() + b"\r\n\r\n" + body
+        )
+        parts = {part.get_param("name", header="content-disposition"): part for part in form.iter_parts()}
+        fields = {str(name): part.get_content() for name, part in parts.items() if name != "file"}
+        self.server.requests.append(fields)
+        self._reply(*self.server.answering(fields))
+
+    def _reply(self, status: int, body: dict[str, object]) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def other_server(answering: Answering) -> Iterator[tuple[str, OtherServer]]:
+    with OtherServer(answering) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1", server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def hearing(keep: Callable[[str], str]) -> Answering:
+    def answering(fields: dict[str, str]) -> tuple[int, dict[str, object]]:
+        kept = keep(fields.get("prompt", ""))
+        return 200, {"text": " ".join(term for term in TERMS if found(term, kept)), "duration": 2.0, "segments": []}
+
+    return answering
+
+
+def tokens(words: list[str]) -> int:
+    return estimate_tokens(" ".join(words), Vocabulary.MULTILINGUAL)
+
+
+def last_223_tokens(prompt: str) -> str:
+    words = prompt.split(" ")
+    return " ".join(words[bisect_left(range(len(words)), True, key=lambda at: tokens(words[at:]) <= 223) :])
+
+
+@pytest.fixture
+def audio(tmp_path: Path) -> Path:
+    path = tmp_path / "clip.wav"
+    path.write_bytes(b"the stub does not listen")
+    return path
+
+
+def audit(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["audit", *map(str, arguments)])
+    return result.exit_code, result.output
+
+
+def truncation(url: str, audio: Path, *more: object) -> tuple[int, str]:
+    return audit(
+        "truncation", "--audio", audio, "--terms", ", ".join(TERMS), "--url", url, "--out", audio.parent / "out", *more
+    )
+
+
+def test_a_server_that_cuts_in_silence_fails_the_build(audio: Path) -> None:
+    with other_server(hearing(last_223_tokens)) as (url, server):
+        code, output = truncation(url, audio)
+    assert code == 1
+    assert "Truncation audit: broken" in output
+    limit = re.search(r"only the last (\d+) tokens arrive", output)
+    assert limit is not None
+    assert int(limit[1]) == pytest.approx(223, abs=3)
+    assert server.requests[0] == {"model": "whisper-1", "response_format": "verbose_json", "temperature": "0"}
+    assert "only the last" in (audio.parent / "out" / "report.html").read_text()
+
+
+def test_a_server_that_refuses_by_characters_passes(audio: Path) -> None:
+    heard = hearing(lambda prompt: prompt)
+
+    def answering(fields: dict[str, str]) -> tuple[int, dict[str, object]]:
+        too_long = len(fields.get("prompt", "")) > 896
+        return (400, {"error": {"message": "prompt too long"}}) if too_long else heard(fields)
+
+    with other_server(answering) as (url, _):
+        code, output = truncation(url, audio, "--json")
+    finding = json.loads(output)
+    assert (code, finding["verdict"], finding["cut"]) == (0, "kept", "nothing")
+    assert finding["refused_at"]["unit"] == "characters"
+    assert finding["refused_at"]["characters"] == pytest.approx(897, abs=8)
+
+
+def test_an_audit_goes_on_after_the_server_went_away(audio: Path) -> None:
+    keep = hearing(last_223_tokens)
+    asked: list[str] = []
+
+    def failing(fields: dict[str, str]) -> tuple[int, dict[str, object]]:
+        asked.append(fields.get("prompt", ""))
+        return keep(fields) if len(asked) <= 12 else (403, {"error": {"message": "no more"}})
+
+    with other_server(failing) as (url, server):
+        code, output = truncation(url, audio)
+        assert (code, "no more" in output) == (2, True)
+        journal = audio.parent / "out" / "journal.jsonl"
+        assert len(journal.read_text().splitlines()) == 13
+        server.answering = keep
+        server.requests.clear()
+        code, output = truncation(url, audio)
+    assert code == 1
+    assert "Going on from 12 answers" in output
+    assert not {fields.get("prompt", "") for fields in server.requests} & set(asked[:12])
+
+
+def test_terms_that_the_model_knows_are_inconclusive(audio: Path) -> None:
+    with other_server(hearing(lambda _: " ".join(TERMS))) as (url, _):
+        code, output = truncation(url, audio)
+    assert (code, "inconclusive" in output) == (3, True)
+
+
+def test_a_server_whose_answers_change_is_not_deterministic(audio: Path) -> None:
+    turns = iter(range(1000))
+
+    def answering(_: dict[str, str]) -> tuple[int, dict[str, object]]:
+        text = "nine hundred" if next(turns) == 2 else "nine hundred and one"
+        segments = [
+            {"start": 0, "end": 4, "text": "Hello.", "seek": 0, "temperature": 0.0},
+            {"start": 30, "end": 34, "text": text, "seek": 3000, "temperature": 0.4},
+        ]
+        return 200, {"text": f"Hello. {text}", "duration": 60.0, "segments": segments}
+
+    with other_server(answering) as (url, _):
+        code, output = audit("determinism", audio, "--url", url, "--runs", 4, "--out", audio.parent / "out", "--json")
+    finding = json.loads(output)
+    assert (code, finding["verdict"]) == (1, "broken")
+    assert finding["settings"][0]["totals"] | {"worst_cer": 0} == {
+        "files": 1,
+        "identical": 0,
+        "clean_files": 0,
+        "clean_identical": 0,
+        "divergences": 1,
+        "near_fallback": 1,
+        "windows": 2,
+        "with_fallback": 1,
+        "near": 2,
+        "worst_cer": 0,
+    }
+    assert finding["settings"][0]["files"][0]["divergences"][0]["at"] == 30.0
+    page = (audio.parent / "out" / "report.html").read_text()
+    assert "<del>and one</del>" in page
+
+
+def test_mixed_load_asks_as_often_and_loses_no_answer(audio: Path) -> None:
+    other = audio.with_name("other.wav")
+    other.write_bytes(b"another")
+    with other_server(hearing(lambda _: "")) as (url, server):
+        loads = ["--load", "alone", "--load", "mixed"]
+        code, output = audit(
+            "determinism", audio, other, "--url", url, *loads, "--runs", 5, "--out", audio.parent / "out"
+        )
+    assert (code, len(server.requests)) == (0, 20)
+    assert "alone against mixed: 2 of 2 files are the same." in output
+
+
+def test_recall_finds_the_number_of_terms_that_is_too_many(audio: Path) -> None:
+    """The stub heeds a list of up to 8 terms."""
+    for name in ("a", "b", "c", "d", "e", "f"):
+        (audio.parent / f"{name}.wav").write_bytes(name.encode())
+    rows = [f"{name}.wav\ten\tWe sell {TERMS[n % 3]}\t{TERMS[n % 3]}" for n, name in enumerate("abcdef")]
+    (audio.parent / "manifest.tsv").write_text("\n".join(["file\tlanguage\ttranscript\tterms", *rows]) + "\n")
+    (audio.parent / "terms.txt").write_text("\n".join(f"Brand{n}" for n in range(60)))
+
+    def answering(fields: dict[str, str]) -> tuple[int, dict[str, object]]:
+        given = fields.get("prompt", "").split(", ")
+        heard = [term for term in given if term in TERMS] if len(given) <= 8 else []
+        return 200, {"text": f"We sell {heard[0] if heard else 'something'}", "duration": 2.0, "segments": []}
+
+    numbers = ["--number", 4, "--number", 8, "--number", 16]
+    with other_server(answering) as (url, _):
+        code, output = audit(
+            "recall", audio.parent / "manifest.tsv", "--terms", audio.parent / "terms.txt", "--url", url, *numbers,
+            "--out", audio.parent / "out", "--json",
+        )  # fmt: skip
+    finding = json.loads(output)
+    assert (code, finding["most"]) == (0, 8)
+    assert [(each["heard"], each["said"]) for each in finding["conditions"]] == [
+        (0, 6), (0, 6), (6, 6), (0, 6), (6, 6), (0, 6), (0, 6)
+    ]  # fmt: skip
+    assert finding["conditions"][2]["wer"]["value"] == 0
+
+
+def test_a_wrong_key_is_no_finding(audio: Path) -> None:
+    with other_server(lambda _: (401, {"error": {"message": "no such key"}})) as (url, _):
+        code, output = truncation(url, audio)
+    assert (code, "no such key" in output) == (2, True)
+
+
+def test_nobody_there_is_no_finding(audio: Path) -> None:
+    with other_server(hearing(str)) as (url, _):
+        pass
+    code, output = truncation(url, audio)
+    assert (code, "No answer from" in output) == (2, True)
