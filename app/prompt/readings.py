@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from anyascii import anyascii
 
-VOWELS = frozenset("aeiou.")
+_SOUNDS = frozenset("aeiou.pbfvmwtdTsznlrSZCJkgh")
 
 # Latin letters, the longest match first; `^` and `$` are the word's ends. English and what it shares with its
 # neighbours: a spelling that two languages read in two ways gets the reading that lies between them.
@@ -30,6 +30,10 @@ _LETTER_NAMES = {
     "b": "bi", "c": "si", "d": "di", "f": "ef", "g": "Ji", "h": "eC", "j": "Je", "k": "ke", "l": "el", "m": "em",
     "n": "en", "p": "pi", "q": "kiu", "r": "ar", "s": "es", "t": "ti", "u": "iu", "v": "vi", "x": "eks", "z": "zi",
 }  # fmt: skip
+
+_DIGITS = dict(
+    zip("0123456789", ("ziro", "wan", "tu", "Tri", "for", "faiv", "siks", "seven", "eit", "nain"), strict=True)
+)
 
 _HANGUL_FIRST, _HANGUL_LAST = 0xAC00, 0xD7A3
 _INITIALS = ("k", "k", "n", "t", "t", "r", "m", "p", "p", "s", "s", "", "J", "J", "C", "k", "t", "p", "h")
@@ -78,7 +82,7 @@ def read_latin(word: str) -> str:
         spelling, sound = _next_latin(letters, at)
         sounds.append(sound)
         at += len(spelling)
-    return squeezed("".join(sounds))
+    return squeezed("".join(sound for sound in "".join(sounds) if sound in _SOUNDS))
 
 
 def read_hangul(syllable: str) -> str:
@@ -98,7 +102,7 @@ def read_kana(kana: str) -> str:
         if char in _SMALL_KANA and sounds:
             sounds = sounds[:-1] + _SMALL_KANA[char]
             continue
-        romaji = anyascii(char)
+        romaji = anyascii(char).replace("h", "f") if anyascii(char)[:1] == "h" else anyascii(char)
         sounds += _plain(romaji)
         if len(romaji) > 1 and romaji.endswith("u"):
             sounds = f"{sounds[:-1]}."
@@ -115,9 +119,11 @@ def read_han(char: str) -> str:
             break
     if pinyin.endswith("ng"):
         pinyin = pinyin[:-1]
-    if len(pinyin) == 2 and pinyin[1] in "ie" and pinyin[0] in "szCSJrtdkgl":  # si, shi, ke, te: hardly a vowel
-        pinyin = f"{pinyin[0]}." if pinyin[1] == "e" or pinyin[0] in "szCSJr" else pinyin
-    return squeezed(_plain(pinyin))
+    if pinyin in ("ke", "te", "de", "si", "zi", "Si", "Ci", "Ji", "ri", "er"):  # hardly a vowel, in names least of all
+        return f"{_plain(pinyin)[0]}." if pinyin != "er" else "r"
+    if pinyin.endswith("e") and len(pinyin) == 2:
+        pinyin = f"{pinyin[0]}o"
+    return squeezed(_plain(pinyin.replace("uo", "o")))
 
 
 def read_other(text: str) -> str:
@@ -145,7 +151,7 @@ def _next_latin(letters: str, at: int) -> tuple[str, str]:
             return spelling, sound
         if (sound := _LATIN.get(spelling)) is not None:
             return spelling, sound
-    return letters[at], letters[at]
+    return letters[at], _DIGITS.get(letters[at], letters[at])
 
 
 def _plain(romanised: str) -> str:
@@ -154,4 +160,4 @@ def _plain(romanised: str) -> str:
     for spelling, sound in (("shch", "S"), ("sh", "S"), ("ch", "C"), ("ts", "s"), ("zh", "Z"), ("kh", "k"), ("th", "t"),
                             ("ph", "p"), ("j", "J"), ("y", "i"), ("c", "k"), ("q", "k"), ("x", "ks")):  # fmt: skip
         sounds = sounds.replace(spelling, sound)
-    return "".join(char for char in sounds if char in VOWELS or char in "pbfvmwtdTsznlrSZCJkgh")
+    return "".join(_DIGITS.get(char, char if char in _SOUNDS else "") for char in sounds)

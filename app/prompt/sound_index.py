@@ -7,6 +7,7 @@ found does not depend on how the segments came about.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,7 @@ def grams(classes: str) -> set[int]:
         _THREE_CONSONANTS + (a << 6 | b << 3 | c)
         for a, b, c in zip(consonants, consonants[1:], consonants[2:], strict=False)
     )
-    found.update(_TWO_CONSONANTS + (a << 3 | b) for a, b in zip(consonants, consonants[1:], strict=False))
+    found.update(_TWO_CONSONANTS + (a << 3 | b) for a, b in pairwise(consonants))
     return found
 
 
@@ -76,7 +77,8 @@ class _Segment:
         lists = [self._rows[self._starts[number] : self._starts[number + 1]] for number in numbers]
         hits = np.bincount(np.concatenate(lists), minlength=len(self.spoken)).astype(np.float32)
         rows = np.flatnonzero(hits >= _LEAST_SHARED * self._sizes).astype(np.int32)
-        return rows, (hits[rows] - _BY_CHANCE * self._sizes[rows]) / self._deviation[rows]
+        over = (hits[rows] - _BY_CHANCE * self._sizes[rows]) / self._deviation[rows]
+        return rows, over.astype(np.float32)
 
 
 class SoundIndex:

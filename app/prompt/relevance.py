@@ -1,0 +1,163 @@
+"""Which terms of a glossary a window may have meant. In: its first transcript with the decoder's doubts, an index of
+sounds. Out: the few terms to decode it again with, each with the span it would stand for. Pure; any thread.
+
+The measurements behind every figure here are in docs/adr/0080-relevant-terms.md.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
+
+from app.prompt.sound import Unit, sound_classes, sound_key, units
+from app.prompt.sound_index import SoundIndex, Spoken
+
+# Under this similarity of sounds a term is no candidate, whatever else speaks for it.
+LEAST_SIMILAR = 0.6
+# Relevance is similarity plus a tenth of the doubt (mean negative log-probability of the span's tokens) and of the
+# logarithm of the key's length: long names are less often alike by chance.
+_WEIGHT = 0.1
+_MOST_DOUBT = 3.0
+LEAST_RELEVANT = 1.05
+MOST_OFFERED = 5
+MOST_PER_SPAN = 3
+# A rival is offered only if it comes this near to the best term of its span.
+_RIVAL_MARGIN = 0.08
+_LONGEST_KEY = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of the first transcript that the decoder wrote at once, and its log-probability; all pieces joined are
+    the transcript."""
+
+    text: str
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """`start`, `end`: the span of the first transcript that sounds like the term, `heard`: its text. `similarity`: of
+    sounds, 1 is the same; `doubt`: of the decoder, 0 is none; `relevance`: what candidates are ranked by."""
+
+    term: str
+    start: int
+    end: int
+    heard: str
+    similarity: float
+    doubt: float
+    relevance: float
+
+    def overlaps(self, other: "Candidate") -> bool:
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    first: int
+    last: int
+    key: str
+
+
+def candidates(pieces: Sequence[Piece], index: SoundIndex) -> tuple[Candidate, ...]:
+    """Terms that sound like a span of the transcript, the most relevant first; ties go by the term's text. A term is
+    listed once, with its best span; one that is spelled right already is listed too."""
+    text = "".join(piece.text for piece in pieces)
+    heard = units(text)
+    doubts = _doubts(pieces, heard)
+    best: dict[str, tuple[float, float, _Span]] = {}
+    for spans, spoken in _places(heard, index):
+        likeness = cdist(
+            [form.key for form in spoken],
+            [span.key for span in spans],
+            scorer=Levenshtein.normalized_similarity,
+            dtype=np.float32,
+        )
+        doubt = np.asarray([_mean(doubts[span.first : span.last + 1]) for span in spans], dtype=np.float32)
+        relevance = likeness + _WEIGHT * doubt
+        for row, (form, at) in enumerate(zip(spoken, relevance.argmax(axis=1).tolist(), strict=True)):
+            similarity = float(likeness[row, at])
+            if similarity < LEAST_SIMILAR:
+                continue
+            rank = float(relevance[row, at]) + _WEIGHT * math.log(len(form.key))
+            if form.term not in best or rank > best[form.term][0]:
+                best[form.term] = rank, similarity, spans[at]
+    found = [_candidate(text, heard, doubts, term, *what) for term, what in best.items()]
+    return tuple(sorted(found, key=lambda candidate: (-candidate.relevance, candidate.term)))
+
+
+def offered(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The few to decode with, the most relevant first: the best of every span and its near rivals."""
+    chosen: list[Candidate] = []
+    for candidate in found:
+        if candidate.relevance < LEAST_RELEVANT or len(chosen) == MOST_OFFERED:
+            break
+        rivals = [other for other in chosen if other.overlaps(candidate)]
+        near = not rivals or candidate.relevance >= rivals[0].relevance - _RIVAL_MARGIN
+        if near and len(rivals) < MOST_PER_SPAN:
+            chosen.append(candidate)
+    return tuple(chosen)
+
+
+def ways_to_say(terms: Sequence[tuple[str, Sequence[str]]]) -> Mapping[str, tuple[str, ...]]:
+    """What an index is made of: each term's own spelling and its `sounds_like`."""
+    return {text: (text, *sounds_like) for text, sounds_like in terms}
+
+
+def _places(heard: Sequence[Unit], index: SoundIndex) -> Iterator[tuple[list[_Span], list[Spoken]]]:
+    classes, owners = "", list[int]()
+    for number, unit in enumerate(heard):
+        for char in sound_classes(unit.sounds):
+            if not classes.endswith(char):
+                classes += char
+                owners.append(number)
+    if not classes:
+        return
+    for start, end, spoken in index.frames(classes):
+        spans = list(_spans(heard, owners[start], owners[end - 1]))
+        yield spans, spoken
+
+
+def _spans(heard: Sequence[Unit], first: int, last: int) -> Iterator[_Span]:
+    """Every run of units that begins in a frame and is not longer than a name can be."""
+    for begin in range(first, last + 1):
+        sounds = ""
+        for end in range(begin, len(heard)):
+            sounds += heard[end].sounds
+            key = sound_key(sounds)
+            if len(key) > _LONGEST_KEY and end > begin:
+                break
+            yield _Span(begin, end, key)
+
+
+def _candidate(
+    text: str, heard: Sequence[Unit], doubts: Sequence[float], term: str, rank: float, similarity: float, span: _Span
+) -> Candidate:
+    start, end = heard[span.first].start, heard[span.last].end
+    doubt = _mean(doubts[span.first : span.last + 1])
+    return Candidate(term, start, end, text[start:end], round(similarity, 4), round(doubt, 4), round(rank, 4))
+
+
+def _doubts(pieces: Sequence[Piece], heard: Sequence[Unit]) -> list[float]:
+    """For each unit the mean negative log-probability of the pieces that wrote it, at most 3."""
+    doubts, at, number = [], 0, 0
+    bounds = []
+    for piece in pieces:
+        bounds.append((at, at + len(piece.text), -piece.logprob))
+        at += len(piece.text)
+    for unit in heard:
+        while number < len(bounds) and bounds[number][1] <= unit.start:
+            number += 1
+        own, look = [], number
+        while look < len(bounds) and bounds[look][0] < unit.end:
+            own.append(bounds[look][2])
+            look += 1
+        doubts.append(min(_MOST_DOUBT, _mean(own)))
+    return doubts
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
