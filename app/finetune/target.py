@@ -45,7 +45,8 @@ class Target:
         Raises Rejected for text that is empty, spells a control token, is too long, or whose language is missing or
         not the model's.
         """
-        ids = [*self._prefix(language), *self._text.encode(clean_text(text)), self._end]
+        words = clean_text(text)
+        ids = [*self._prefix(language), *self._text.encode(words), self._end]
         if len(ids) > MAX_LABELS:
             raise Rejected(Reason.TEXT_TOO_LONG, f"{len(ids)} of {MAX_LABELS} tokens")
         return ids
