@@ -55,6 +55,8 @@ def determinism(
     """
     if len({file.name for file in files}) < len(files):
         common.stop("Two of the files have the same name; a report could not tell them apart.")
+    if library and glossary:
+        common.stop("The bare library has no glossary: give its words with --prompt.")
     settings = tuple(_settings(library, conditioning, sampling, batch_size, compute_type)) if library else (None,)
     header = {
         "audit": "determinism",
