@@ -17,7 +17,7 @@ from app.api.forms import FormLimits
 from app.api.idempotency import RememberedAnswers
 from app.api.keys import parse_keys
 from app.api.middleware import BodyLimit, RequestContext
-from app.api.schemas import ErrorShape
+from app.api.openapi import DescribedApp
 from app.api.security_headers import Cors, SecurityHeaders, parse_origins
 from app.api.state import AppState
 from app.api.upload_limits import UploadLimits
@@ -76,15 +76,13 @@ def create_app(
             yield
             app.state.lexicue = None
 
-    app = FastAPI(title="Lexicue", version=release, description=DESCRIPTION, lifespan=lifespan)
+    app = DescribedApp(title="Lexicue", version=release, description=DESCRIPTION, lifespan=lifespan)
     app.state.form_limits = FormLimits(settings.max_form_fields, settings.max_form_field_bytes)
     _guard(app, settings, telemetry)
     install_error_handlers(app)
     bearer = Depends(HTTPBearer(auto_error=False, description="A key; needed once the server has keys."))
     for module in (transcriptions, openai, prompt, glossaries):
-        app.include_router(
-            module.router, dependencies=[bearer], responses={status: {"model": ErrorShape} for status in (401, 403)}
-        )
+        app.include_router(module.router, dependencies=[bearer])
     app.include_router(health.router)
     telemetry.expect(app.openapi()["paths"])
     return app

@@ -3,7 +3,7 @@ ETag. Event loop thread.
 
 A change may say with `If-Match` what it was made for: then two editors cannot overwrite one another."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
@@ -21,7 +21,6 @@ from app.api.glossary_schemas import (
     parse_term_cursor,
     term_cursor,
 )
-from app.api.schemas import ErrorShape
 from app.api.state import State
 from app.api.strictness import StrictJsonRoute, refuse_unknown_query
 from app.decoding.languages import parse_language
@@ -37,7 +36,6 @@ from app.glossary.repository import (
 )
 from app.glossary.term import GlossarySettings, Placement, Term
 
-_ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": ErrorShape} for status in (400, 404, 409, 412, 422, 503)}
 entries = APIRouter(prefix="/glossaries", route_class=StrictJsonRoute)
 
 PageSize = Annotated[int, Query(ge=1, le=1000, description="Most entries on a page.")]
@@ -138,6 +136,6 @@ async def remove_term(state: State, edit: EditOf, slug: str, term_id: TermId, re
     response.headers["ETag"] = etag(glossary.revision)
 
 
-router = APIRouter(tags=["glossaries"], responses=_ERRORS, dependencies=[Depends(refuse_unknown_query)])
+router = APIRouter(tags=["glossaries"], dependencies=[Depends(refuse_unknown_query)])
 for part in (glossary_files.router, glossary_history.router, entries):
     router.include_router(part)

@@ -14,7 +14,6 @@ from fastapi.responses import StreamingResponse
 from app.api.error_handlers import error_response
 from app.api.glossary_editing import EditOf
 from app.api.glossary_schemas import ImportShape, etag
-from app.api.schemas import ErrorShape
 from app.api.state import State
 from app.decoding.languages import parse_language
 from app.errors import InternalError, InvalidRequest, LexicueError, TooLarge
@@ -46,7 +45,7 @@ router = APIRouter(prefix="/glossaries")
 @router.post(
     "/{slug}/terms:import",
     response_model=ImportShape,
-    responses={200: {"content": {NDJSON: {}}}, 413: {"model": ErrorShape}},
+    responses={200: {"content": {NDJSON: {}}}},
     openapi_extra={"requestBody": _BODY},
     summary="Import terms from CSV, JSON or a plain list; all rows or none",
 )

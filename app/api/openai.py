@@ -14,8 +14,8 @@ from app.api.forms import FormRoute
 from app.api.idempotency import IdempotencyKey, refuse_with_stream
 from app.api.openai_answers import plain, verbose
 from app.api.openai_requests import ALIAS, check, granularities, spoken_language, warn_or_refuse
+from app.api.openai_shapes import ANSWERS, OpenAIModelShape, OpenAIModelsShape
 from app.api.openai_stream import streamed
-from app.api.schemas import ErrorShape
 from app.api.state import State
 from app.decoding.request import Task
 from app.errors import InvalidRequest
@@ -29,7 +29,6 @@ router = APIRouter(
     prefix="/v1",
     tags=["OpenAI"],
     route_class=FormRoute,
-    responses={status: {"model": ErrorShape} for status in (400, 404, 408, 413, 422, 429, 503, 504)},
 )
 
 _TRANSLATION_FIELDS = frozenset({"file", "model", "prompt", "response_format", "temperature", "glossary"})
@@ -53,12 +52,11 @@ GlossaryHeader = Annotated[str | None, Header(description="Slug of the glossary;
 
 
 @router.get("/models", summary="The served model, by its name and by OpenAI's")
-async def models(state: State) -> dict[str, object]:
-    data = [{"id": name, "object": "model", "created": 0, "owned_by": "lexicue"} for name in (state.model_name, ALIAS)]
-    return {"object": "list", "data": data}
+async def models(state: State) -> OpenAIModelsShape:
+    return OpenAIModelsShape(data=[OpenAIModelShape(id=name) for name in (state.model_name, ALIAS)])
 
 
-@router.post("/audio/transcriptions", summary="Transcribe, for OpenAI clients")
+@router.post("/audio/transcriptions", responses=ANSWERS, summary="Transcribe, for OpenAI clients")
 async def transcriptions(
     request: Request,
     state: State,
@@ -106,7 +104,7 @@ async def transcriptions(
     return await state.answers.answer(request, file, work)
 
 
-@router.post("/audio/translations", summary="Translate to English, for OpenAI clients")
+@router.post("/audio/translations", responses=ANSWERS, summary="Translate to English, for OpenAI clients")
 async def translations(
     request: Request,
     state: State,

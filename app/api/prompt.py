@@ -8,7 +8,6 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, Response
 
 from app.api.prompt_shapes import PreviewShape, PromptSourceShape, StoredPromptShape
-from app.api.schemas import ErrorShape
 from app.api.state import State
 from app.api.strictness import refuse_unknown_query
 from app.decoding.languages import parse_language
@@ -24,7 +23,6 @@ router = APIRouter(tags=["prompt"], dependencies=[Depends(refuse_unknown_query)]
     response_model=PreviewShape,
     responses={
         200: {"content": {"text/plain": {}}, "description": "The prompt as it would be sent now."},
-        **{status: {"model": ErrorShape} for status in (400, 404, 422, 503)},
     },
     summary="The exact prompt of a glossary: terms, tokens, what is left out and why",
 )
@@ -52,7 +50,6 @@ async def preview(
 @router.get(
     "/prompts/{sha256}",
     response_model=StoredPromptShape,
-    responses={status: {"model": ErrorShape} for status in (404, 422, 503)},
     summary="A prompt that was sent, by the name that a receipt gives it",
 )
 async def stored_prompt(

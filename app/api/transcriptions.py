@@ -12,7 +12,7 @@ from app.api.answers import answer
 from app.api.clients import refuse_unknown_fields
 from app.api.forms import FormOrFileRoute
 from app.api.idempotency import IdempotencyKey
-from app.api.schemas import ErrorShape, TranscriptShape
+from app.api.schemas import TranscriptShape
 from app.api.state import State
 from app.decoding.languages import parse_language
 from app.decoding.request import Task
@@ -46,7 +46,6 @@ _FILE = {"schema": {"type": "string", "format": "binary"}}
     response_model=TranscriptShape,
     responses={
         200: {"content": {"text/plain": _TEXT, "text/vtt": _TEXT}},
-        **{status: {"model": ErrorShape} for status in (400, 404, 408, 413, 422, 429, 503, 504)},
     },
     openapi_extra={"requestBody": {"content": {"audio/*": _FILE, "video/*": _FILE, "application/octet-stream": _FILE}}},
     summary="Transcribe a recording with a glossary",
