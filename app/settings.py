@@ -66,7 +66,7 @@ class Settings(BaseSettings):
 
     max_pending_audio_seconds: float = Field(7200, gt=0, description="Backlog over which requests get 429, seconds.")
     max_upload_bytes: int = Field(200 * 1024 * 1024, ge=1, description="Largest upload, bytes.")
-    max_uploads: int = Field(64, ge=1, description="Uploads that may arrive at once; over it 429.")
+    max_uploads: int = Field(128, ge=1, description="Uploads that may arrive at once; over it 429.")
     stall_seconds: float = Field(
         20, gt=0, le=3600, description="Longest silence of a client that sends a request or reads an answer, seconds."
     )
