@@ -26,6 +26,12 @@ def scripted_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
     assert stop_server(started) == 0
 
 
+@pytest.fixture(scope="session")
+def scripted(scripted_server: Server) -> Iterator[httpx.Client]:
+    with scripted_server.client() as connected:
+        yield connected
+
+
 @pytest.fixture
 def client(server: Server) -> Iterator[httpx.Client]:
     with server.client() as connected:

@@ -1,12 +1,11 @@
 """Every odd file that was collected, through the door: what is heard of it, what is said about it, or why it is
 refused. The engine is scripted; decoding of audio and voice detection are real."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from started_server import ROOT, Server
+from started_server import ROOT
 
 COPIED = ROOT / "tests" / "data" / "audio"
 COLLECTED = ROOT.parent / "shared" / "audio" / "formats"
@@ -89,12 +88,6 @@ def find(name: str) -> Path:
         if (folder / name).exists():
             return folder / name
     pytest.skip(f"{name} is not here; ../shared/audio/formats beside the checkout runs this")
-
-
-@pytest.fixture(scope="module")
-def scripted(scripted_server: Server) -> Iterator[httpx.Client]:
-    with scripted_server.client() as client:
-        yield client
 
 
 def post(client: httpx.Client, path: Path) -> httpx.Response:

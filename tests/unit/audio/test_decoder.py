@@ -37,6 +37,34 @@ def test_every_rate_becomes_sixteen_thousand(tmp_path: Path, rate: int) -> None:
     assert waveform.samples.dtype == np.float32
 
 
+@pytest.mark.parametrize(
+    ("codec", "rate"),
+    [
+        ("pcm_mulaw", 8_000),
+        ("pcm_alaw", 8_000),
+        ("g722", 16_000),
+        ("adpcm_ms", 8_000),
+        ("pcm_u8", 8_000),
+        ("pcm_s24le", 96_000),
+        ("pcm_s32le", 44_100),
+        ("pcm_f32le", 48_000),
+        ("pcm_f64le", 192_000),
+    ],
+)
+def test_every_codec_of_a_telephone_and_a_studio_is_heard(tmp_path: Path, codec: str, rate: int) -> None:
+    """An 8 kHz telephone file failed with a message that meant nothing (public report c11)."""
+    path = tmp_path / "upload"
+    with av.open(str(write_wav(tmp_path / "a.wav", [TONE]))) as source, av.open(str(path), "w", format="wav") as target:
+        stream = target.add_stream(codec, rate=rate, layout="mono")
+        for frame in source.decode(audio=0):
+            target.mux(stream.encode(frame))
+        target.mux(stream.encode(None))
+    waveform = decode_audio(path, max_seconds=10)
+    assert waveform.seconds == pytest.approx(2.0, abs=0.1)
+    assert loudness(waveform.samples) == pytest.approx(0.354, abs=0.03)
+    assert waveform.warnings == ()
+
+
 def test_speech_on_one_channel_only_is_heard(tmp_path: Path) -> None:
     """Also on the right one (public report c09)."""
     silence = np.zeros_like(TONE)
