@@ -54,7 +54,7 @@ class Findings:
 
 
 def check(address: str, model: Path, *, show: int, tick: Callable[[], None]) -> Findings:
-    """Hashes, shapes, numbers and labels of every row; then the whole once more through `datasets`. `show`: how many
+    """Hashes, shapes, numbers and labels of every row; then, if all is well, the whole through `datasets`. `show`: how many
     examples to keep for looking at, one a shard. Raises InvalidRequest when there is no finished set there or it was
     made for another tokenizer."""
     storage = Storage(address)
@@ -69,7 +69,8 @@ def check(address: str, model: Path, *, show: int, tick: Callable[[], None]) -> 
     for shard in told["shards"]:
         _check_shard(storage, shard, target, told["options"]["mels"], findings, show=len(findings.shown) < show)
         tick()
-    _check_loading(storage.address, told, findings)
+    if not findings.count:
+        _check_loading(storage.address, told, findings)
     findings.hours = round(findings.hours, 4)
     return findings
 

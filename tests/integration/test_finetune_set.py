@@ -1,0 +1,203 @@
+"""Training sets from end to end: what the command makes can be loaded, checked and trusted; what is wrong is said."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from datasets import load_from_disk
+from finetune_clips import CLIP, make_clips, model_folder, options, write_wav
+from typer.testing import CliRunner
+
+from app.audio.decoder import decode_audio
+from app.cli.main import app as command
+from app.errors import Conflict, InternalError, InvalidRequest
+from app.finetune import pool
+from app.finetune.check import check
+from app.finetune.chunk import Job, prepare_chunk
+from app.finetune.prepare import Progress, prepare
+from app.finetune.sound import Long
+from app.finetune.storage import Storage
+
+
+def ignore(_told: Progress | None = None) -> None:
+    return None
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_clips(tmp_path_factory.mktemp("clips"), 12)
+
+
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks done in this process, where a test is about what is in them."""
+
+    def run(_self: pool.WorkerPool, jobs: list[Job]) -> object:
+        return (prepare_chunk(job, lambda position: None) for job in jobs)
+
+    monkeypatch.setattr(pool.WorkerPool, "run", run)
+
+
+def test_the_command_makes_a_set_that_datasets_loads_and_check_finds_sound(manifest: Path, tmp_path: Path) -> None:
+    out, model = str(tmp_path / "set"), str(model_folder())
+    made = CliRunner().invoke(
+        command,
+        ["finetune", "prepare", str(manifest), out, "--model", model, "--max-rejects", "0.2", "--chunk", "6", "--json"],
+    )
+    assert made.exit_code == 0, made.output
+    told = json.loads(made.stdout)
+    assert (told["entries"], told["rejects"]) == (12, {"bad_audio": 1, "silent": 1})
+    loaded = load_from_disk(out)
+    assert {split: len(rows) for split, rows in loaded.items()} == told["rows"]
+    row = loaded["train"].with_format("numpy")[0]
+    assert row["input_features"].shape == (80, 3000)
+    assert row["duration"] == pytest.approx(3.0)
+    assert loaded["train"].features["input_features"].dtype == "float16"
+    looked = CliRunner().invoke(
+        command, ["finetune", "check", out, "--model", model, "--plots", str(tmp_path / "png"), "--show", "2"]
+    )
+    assert looked.exit_code == 0, looked.output
+    assert "10 rows" in looked.output
+    assert "And so, my fellow Americans, ask not what your country can do for you, 0" in looked.output
+    assert len(list((tmp_path / "png").glob("*.png"))) == 2
+
+
+def test_the_bytes_do_not_depend_on_where_input_and_output_lie(
+    manifest: Path, tmp_path: Path, one_process: None
+) -> None:
+    elsewhere = tmp_path / "moved"
+    elsewhere.mkdir()
+    for file in manifest.parent.iterdir():
+        (elsewhere / file.name).write_bytes(file.read_bytes())
+    first, second = Storage(str(tmp_path / "a")), Storage(str(tmp_path / "deep" / "b"))
+    prepare(manifest, first.address, options(), ignore)
+    prepare(elsewhere / manifest.name, second.address, options(), ignore)
+    assert first.names() == second.names()
+    for name in first.names():
+        with first.reading(name) as one, second.reading(name) as other:
+            assert one.read_bytes() == other.read_bytes(), name
+
+
+def test_any_fsspec_address_gets_the_same_files(manifest: Path, tmp_path: Path, one_process: None) -> None:
+    (tmp_path / "far").mkdir()
+    address = f"dir://set::file://{tmp_path}/far"  # an address that is not a local folder to us
+    assert Storage(address).folder is None
+    told = prepare(manifest, address, options(), ignore)
+    assert prepare(manifest, address, options(), ignore) == told
+    near = prepare(manifest, str(tmp_path / "near"), options(), ignore)
+    assert near == told
+    far, local = Storage(address), Storage(str(tmp_path / "near"))
+    assert far.names() == local.names()
+    assert load_from_disk(str(tmp_path / "far" / "set"))["train"].num_rows == told["rows"]["train"]
+
+
+def test_too_many_rejects_stop_the_run_and_it_goes_on_once_they_are_put_right(
+    tmp_path: Path, one_process: None
+) -> None:
+    manifest, out = make_clips(tmp_path / "clips", 12), tmp_path / "set"
+    with pytest.raises(InvalidRequest, match=r"2 of 12 .*bad_audio 1, silent 1.*limit of 5\.0%") as refused:
+        prepare(manifest, str(out), options(max_rejects=0.05), ignore)
+    assert refused.value.code == "too_many_rejects"
+    named = [json.loads(line)["source"] for line in (out / "rejects.jsonl").read_text().splitlines()]
+    assert named == ["clip00005.wav", "clip00007.wav"]
+    with pytest.raises(FileNotFoundError):
+        load_from_disk(str(out))
+    samples = decode_audio(CLIP, max_seconds=60).samples[: 16000 * 2]
+    for name in named:
+        write_wav(manifest.parent / name, samples)
+    assert prepare(manifest, str(out), options(max_rejects=0.0), ignore)["rows"] == {"train": 12}
+
+
+def test_terms_are_listed_again_or_kept_out_of_training(tmp_path: Path, one_process: None) -> None:
+    manifest = make_clips(tmp_path / "clips", 12)
+    chosen = options(oversampled=("country can do for you, 3",), times=4, held_out=("you, 1",))
+    told = prepare(manifest, str(tmp_path / "set"), chosen, ignore)
+    loaded = load_from_disk(str(tmp_path / "set"))
+    assert loaded["heldout"]["source"] == ["clip00001.wav"]
+    assert loaded["train"]["source"].count("clip00003.wav") == 4
+    assert "clip00001.wav" not in loaded["train"]["source"]
+    assert len(loaded["train"]) == told["rows"]["train"] + 3
+
+
+def test_parts_of_a_recording_by_time_and_a_long_one_cut_by_choice(tmp_path: Path, one_process: None) -> None:
+    samples = decode_audio(CLIP, max_seconds=60).samples
+    write_wav(tmp_path / "long.wav", np.tile(samples, 4))
+    rows = [
+        {"file": "long.wav", "language": "en", "text": "a part", "start": 1.0, "end": 3.5, "split": "train"},
+        {"file": "long.wav", "language": "en", "text": "beyond", "start": 100.0, "split": "train"},
+        {"file": "long.wav", "language": "en", "text": "all of it", "split": "test"},
+        {"file": "nowhere.wav", "language": "en", "text": "missing"},
+    ]
+    (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    told = prepare(tmp_path / "m.jsonl", str(tmp_path / "a"), options(max_rejects=1.0), ignore)
+    assert told["rejects"] == {"bad_times": 1, "missing_file": 1, "too_long": 1}
+    part = load_from_disk(str(tmp_path / "a"))["train"][0]
+    assert (part["duration"], part["start"]) == (2.5, 1.0)
+    cut = prepare(tmp_path / "m.jsonl", str(tmp_path / "b"), options(max_rejects=1.0, long=Long.CUT), ignore)
+    assert cut["cut_to_30_s"] == 1
+    assert load_from_disk(str(tmp_path / "b"))["test"][0]["duration"] == 30.0
+
+
+def test_check_finds_what_was_changed(manifest: Path, tmp_path: Path, one_process: None) -> None:
+    out = tmp_path / "set"
+    prepare(manifest, str(out), options(), ignore)
+    assert check(str(out), model_folder(), show=1, tick=ignore).problems == []
+    shard = out / "train" / "shard-00000.arrow"
+    content = bytearray(shard.read_bytes())
+    content[len(content) // 2] ^= 1
+    shard.write_bytes(content)
+    (out / "train" / "shard-00001.arrow").write_bytes(b"")
+    found = check(str(out), model_folder(), show=1, tick=ignore)
+    assert [problem.partition(":")[0] for problem in found.problems] == [
+        "train/shard-00000.arrow",
+        "train/shard-00001.arrow",
+    ]
+    looked = CliRunner().invoke(command, ["finetune", "check", str(out), "--model", str(model_folder())])
+    assert looked.exit_code == 1
+
+
+def test_a_folder_with_other_files_is_left_alone(manifest: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.doc").touch()
+    with pytest.raises(InvalidRequest, match="other files"):
+        prepare(manifest, str(tmp_path), options(), ignore)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
+
+
+def test_a_second_run_on_the_same_folder_is_refused(
+    manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.finetune.storage._LOCK_TRIES", 1)
+    with (
+        Storage(str(tmp_path / "set")).alone(),
+        pytest.raises(Conflict, match="Another run"),
+    ):
+        prepare(manifest, str(tmp_path / "set"), options(), ignore)
+
+
+def test_a_recording_that_crashes_its_worker_is_counted_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The workers run with a `Path.is_file` that dies of a fault at one file, as a codec with a bug would."""
+    manifest = make_clips(tmp_path / "clips", 4)
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, pathlib, signal\n"
+        "is_file = pathlib.Path.is_file\n"
+        "def fatal(self):\n"
+        "    if self.name == 'clip00002.wav':\n"
+        "        os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "    return is_file(self)\n"
+        "pathlib.Path.is_file = fatal\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    told = prepare(manifest, str(tmp_path / "set"), options(workers=1), ignore)
+    assert told["rejects"] == {"crashed": 1}
+    assert told["rows"] == {"train": 3}
+
+
+def test_workers_that_cannot_start_end_the_run_with_a_reason(
+    manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool.sys, "executable", "/bin/false")
+    with pytest.raises(InternalError, match="exit code 1"):
+        prepare(manifest, str(tmp_path / "set"), options(), ignore)
