@@ -21,7 +21,7 @@ from app.settings import Settings
 
 CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
 # More of them by hand: SCHEMA_EXAMPLES=500 pytest tests/e2e/test_api_schema.py
-EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "10"))
 
 
 schema = schemathesis.openapi.from_dict(create_app(Settings(_env_file=None)).openapi())
