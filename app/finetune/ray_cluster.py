@@ -25,7 +25,7 @@ class RayCluster:
         try:
             import ray
         except ImportError:
-            raise InvalidRequest("--ray needs the extra: pip install 'lexicue[ray]'", param="ray") from None
+            raise InvalidRequest("--ray needs the extra: pip install ray", param="ray") from None
         try:
             ray.init(address=self._address, log_to_driver=False, runtime_env={"env_vars": ONE_THREAD})
         except (ConnectionError, RuntimeError, ValueError) as error:
