@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-_WIDTH, _LEFT, _RIGHT = 760, 250, 24
+_WIDTH, _LEFT, _RIGHT = 760, 230, 48
 _ROW = 26
 _KEPT, _LOST, _MARK, _INK, _GRID = "#1a7f5a", "#c0392b", "#b7791f", "#24292f", "#d8dee4"
 
