@@ -26,6 +26,7 @@ class BatchKey:
     task: str
     word_timestamps: bool
     detects_language: bool
+    again: bool
 
 
 def batch_key(window: WindowRequest) -> BatchKey:
@@ -35,6 +36,7 @@ def batch_key(window: WindowRequest) -> BatchKey:
         task=options.task.value,
         word_timestamps=options.word_timestamps,
         detects_language=options.language is None,
+        again=window.again,
     )
 
 

@@ -2,12 +2,18 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from app.audio.waveform import SAMPLE_RATE
-from app.decoding.request import WindowRequest, WindowResult
-from app.errors import LexicueError
+from app.decoding.request import PromptSet, WindowRequest, WindowResult
+from app.errors import InternalError, LexicueError
+from app.telemetry import logger
+
+log = logger(__name__)
+
+# Given the first result of a window: the prompts to decode it again with, or None to leave it as it is.
+FollowUp = Callable[[WindowResult], Awaitable[PromptSet | None]]
 
 
 class Decoding:
@@ -17,7 +23,8 @@ class Decoding:
     `deaths` counts, by window index, the model processes that died while they had the window; `timer` is its deadline.
     `turn`: the lowest is served next; a request that arrives joins the turn being served, so that it waits for what is
     on the model and not for the next windows of those who were there before. A window is let go as soon as it is
-    decoded, so memory falls while a long recording is worked off.
+    decoded, so memory falls while a long recording is worked off. With `follow_up` a window is done when that is
+    content with its result or when it has been decoded once more, in this request's turn.
     """
 
     def __init__(
@@ -27,6 +34,8 @@ class Decoding:
         on_end: Callable[["Decoding"], None],
         *,
         turn: int = 0,
+        follow_up: FollowUp | None = None,
+        on_queued: Callable[[], None] = lambda: None,
     ) -> None:
         self.admitted_at = admitted_at
         self.turn = turn
@@ -45,6 +54,10 @@ class Decoding:
         self._total = len(windows)
         self._changed = asyncio.Event()
         self._on_end = on_end
+        self._follow_up = follow_up
+        self._on_queued = on_queued
+        self._firsts: dict[int, WindowResult] = {}
+        self._following: set[asyncio.Task[None]] = set()
 
     @property
     def finished(self) -> bool:
@@ -55,13 +68,43 @@ class Decoding:
         """Take a result; the first one of a request without language releases the others in that language."""
         if self.finished:
             return
-        self._results[result.index] = result
-        self._left -= 1
-        self.unfinished_seconds -= _seconds(window)
         if self._held:
             options = replace(window.options, language=result.language)
             self.queue.extend(replace(held, options=options) for held in self._held)
             self._held = []
+        if window.again:
+            self._done(window, replace(self._firsts.pop(window.index), again=result))
+        elif self._follow_up is None:
+            self._done(window, result)
+        else:
+            following = asyncio.create_task(self._follow(self._follow_up, window, result))
+            self._following.add(following)
+            following.add_done_callback(self._following.discard)
+
+    async def _follow(self, follow_up: FollowUp, window: WindowRequest, result: WindowResult) -> None:
+        try:
+            prompts = await follow_up(result)
+        except LexicueError as error:
+            self.fail(error)
+            return
+        except Exception as error:  # whatever it is, whoever waits must be answered
+            log.exception("choosing terms failed", error=type(error).__name__)
+            self.fail(InternalError("Choosing terms failed here; the request id finds it in the log."))
+            return
+        if self.finished:
+            return
+        if prompts is None:
+            self._done(window, result)
+            return
+        self._firsts[window.index] = result
+        options = replace(window.options, language=result.language, word_timestamps=False)
+        self.queue.appendleft(replace(window, prompts=prompts, options=options, followed=False, again=True))
+        self._on_queued()
+
+    def _done(self, window: WindowRequest, result: WindowResult) -> None:
+        self._results[result.index] = result
+        self._left -= 1
+        self.unfinished_seconds -= _seconds(window)
         self._changed.set()
         if self.finished:
             self._end()
@@ -73,6 +116,7 @@ class Decoding:
         self.error = error
         self.queue.clear()
         self._held = []
+        self._firsts.clear()
         self._changed.set()
         self._end()
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from app.audio.waveform import SAMPLE_RATE, Samples
 from app.decoding.admission import Admission, require_known
 from app.decoding.batching import BatchPolicy, next_batch
-from app.decoding.decoding import Decoding
+from app.decoding.decoding import Decoding, FollowUp
 from app.decoding.engine import EngineConfig
 from app.decoding.fingerprint import fingerprint_of
 from app.decoding.metrics import DecodingMetrics
@@ -119,8 +119,10 @@ class Dispatcher:
         options: DecodeOptions,
         *,
         deadline: float | None = None,
+        follow_up: FollowUp | None = None,
     ) -> Decoding:
-        """Admit one request. `windows`: 16 kHz samples, at most 30 s each; `deadline`: seconds from now.
+        """Admit one request. `windows`: 16 kHz samples, at most 30 s each; `deadline`: seconds from now; `follow_up`:
+        see Decoding, asked for every window.
 
         Raises Overloaded when the backlog is over its bound (a request is always admitted to an empty queue),
         NotReady while stopping or when every model is beyond repair, InvalidRequest for a language or task that the
@@ -130,9 +132,11 @@ class Dispatcher:
             raise NotReady("The service is not taking work now; try again in a moment.")
         require_known(options, self.languages)
         requests = [
-            WindowRequest(request_id, index, samples, prompts, options) for index, samples in enumerate(windows)
+            WindowRequest(request_id, index, samples, prompts, options, followed=follow_up is not None)
+            for index, samples in enumerate(windows)
         ]
-        decoding = Decoding(requests, time.monotonic(), self._ended, turn=self._turn)
+        started, turn = time.monotonic(), self._turn
+        decoding = Decoding(requests, started, self._ended, turn=turn, follow_up=follow_up, on_queued=self._pump)
         self._admission.check(self.pending_seconds, decoding.unfinished_seconds)
         if requests:
             self._turns[decoding] = None
@@ -220,7 +224,8 @@ class Dispatcher:
             speech = sum(len(window.samples) for _, window in taken) / SAMPLE_RATE
             self._admission.observe(self._slots * speech, time.monotonic() - started)
             for (decoding, window), result in zip(taken, results, strict=True):
-                self._metrics.decoded(result)
+                if not window.again:
+                    self._metrics.decoded(result)
                 decoding.add(window, result)
         finally:
             self._alone.discard(worker)

@@ -49,3 +49,9 @@ class Encoder:
         frames = self.frames(samples)
         mel = self._model.feature_extractor(samples)[..., : min(frames, math.ceil(len(samples) / _HOP))]
         return np.pad(mel, ((0, 0), (0, frames - mel.shape[-1]))).astype(np.float32, copy=False)
+
+
+def row_of(encoded: ctranslate2.StorageView, row: int) -> ctranslate2.StorageView:
+    """One window of an encoder output, shape (1, frames / 2, d_model)."""
+    rows = np.asarray(encoded.to_device(ctranslate2.Device.cpu))
+    return ctranslate2.StorageView.from_array(np.ascontiguousarray(rows[row : row + 1]))

@@ -42,13 +42,14 @@ LADDER: tuple[Rung, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What one rung gave. `tokens`: ids without prompt, timestamps included."""
+    """What one rung gave. `tokens`: ids without prompt, timestamps included; `logprobs`: one for each, if asked for."""
 
     rung: str
     tokens: tuple[int, ...]
     text: str
     avg_logprob: float
     no_speech_prob: float
+    logprobs: tuple[float, ...] = ()
 
     @property
     def compression_ratio(self) -> float:
@@ -58,6 +59,13 @@ class Attempt:
     def is_silence(self) -> bool:
         """Whisper's own rule: it doubts that anybody speaks, and doubts the text too."""
         return self.no_speech_prob > NO_SPEECH and self.avg_logprob < LOGPROB
+
+
+def adds_something(rung: Rung, beam_size: int, *, has_prompt: bool) -> bool:
+    """False for a rung that would decode exactly as the first one did."""
+    same_prompt = rung.with_prompt or not has_prompt
+    same_search = rung.beam_size in (None, beam_size) and not rung.no_repeat_ngram and rung.repetition_penalty == 1
+    return rung.name == LADDER[0].name or not (same_prompt and same_search)
 
 
 def judge(attempt: Attempt, *, prompt_text: str) -> Reason | None:

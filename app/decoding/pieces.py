@@ -25,6 +25,7 @@ def merged(pieces: Sequence[WindowResult]) -> WindowResult:
         segments=tuple(segment for piece in pieces for segment in piece.segments),
         fallbacks=tuple(step for piece in pieces for step in piece.fallbacks),
         hit_output_cap=any(piece.hit_output_cap for piece in pieces),
+        pieces=tuple(heard for piece in pieces for heard in piece.pieces),
     )
 
 

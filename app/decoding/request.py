@@ -46,13 +46,24 @@ class DecodeOptions:
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowRequest:
     """One window to decode. `samples`: shape (n,), 16 kHz, at most 30 s. `language` is None only for the window on
-    which it is to be detected."""
+    which it is to be detected. `followed`: a second decoding may come, so say with what doubt each piece was written
+    and keep the encoder's output; `again`: this is the second one."""
 
     request_id: str
     index: int
     samples: Samples
     prompts: PromptSet
     options: DecodeOptions
+    followed: bool = False
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HeardPiece:
+    """Characters that the decoder wrote at once and the log-probability of doing so, the mean over its tokens."""
+
+    text: str
+    logprob: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +98,8 @@ class Fallback:
 @dataclass(frozen=True, slots=True)
 class WindowResult:
     """The answer to one WindowRequest. The figures are those of the rung that was kept. `seconds` is the model's
-    time for this window, for metrics only."""
+    time for this window, for metrics only. `pieces`, where a second decoding was in question: joined they are the
+    texts of all segments. `again`: the second decoding of the same window, if there was one."""
 
     index: int
     language: str
@@ -101,3 +113,5 @@ class WindowResult:
     compression_ratio: float = 0.0
     hit_output_cap: bool = False
     seconds: float = 0.0
+    pieces: tuple[HeardPiece, ...] = ()
+    again: "WindowResult | None" = None

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import ctranslate2
-import numpy as np
 from faster_whisper import WhisperModel
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
 from app.audio.waveform import SAMPLE_RATE
 from app.decoding.alignment import with_words
-from app.decoding.encoding import Encoder
+from app.decoding.encoding import Encoder, row_of
 from app.decoding.engine import EngineConfig
 from app.decoding.fingerprint import details_of
-from app.decoding.ladder import LADDER, Attempt, Reason, Rung, best, judge
+from app.decoding.heard import KeptEncodings, pieces_of, token_logprobs
+from app.decoding.ladder import LADDER, Attempt, Reason, Rung, adds_something, best, judge
 from app.decoding.languages import LANGUAGES
 from app.decoding.pieces import merged, shifted
 from app.decoding.request import DecodeOptions, Fallback, Outcome, WindowRequest, WindowResult
@@ -26,6 +26,7 @@ from app.decoding.segments import SplitTokens, split_tokens
 _MAX_LENGTH = 448
 _MAX_OUTPUT = 224
 _MAX_PIECES = 8
+_KEPT_ENCODINGS = 16  # 3 MB each for the base model, 8 for the large one
 
 
 class WhisperEngine:
@@ -43,6 +44,7 @@ class WhisperEngine:
             num_workers=config.workers,
         )
         self._encoder = Encoder(self._model, pad_seconds=config.encoder_pad_seconds, device=config.device)
+        self._kept = KeptEncodings(_KEPT_ENCODINGS)
         self._suppressed = get_suppressed_tokens(self._tokenizer(DecodeOptions(language="en")), [-1])
 
     def fingerprint(self) -> dict[str, str]:
@@ -56,16 +58,17 @@ class WhisperEngine:
 
     def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
         """See `Engine`. Windows of one batch that are equally long for the encoder share its first `generate`; what
-        goes further down the ladder, or is to tell its language, goes alone."""
-        if len(batch) == 1 or any(request.options.language is None for request in batch):
+        goes further down the ladder, is to tell its language, or is decoded again, goes alone."""
+        if len(batch) == 1 or any(request.options.language is None or request.again for request in batch):
             return [self._decode_window(request) for request in batch]
         results: dict[int, WindowResult] = {}
         for positions, encoded in self._encoder.encode_together([request.samples for request in batch]):
             requests = [batch[position] for position in positions]
             rows = [(self._tokenizer(one.options), one.prompts.ids(one.options.language or "en")) for one in requests]
-            firsts = self._attempts(LADDER[0], encoded, rows)
+            scored = any(request.followed for request in requests)
+            firsts = self._attempts(LADDER[0], encoded, rows, scored=scored)
             for row, (position, first) in enumerate(zip(positions, firsts, strict=True)):
-                heard = _row(encoded, row) if len(positions) > 1 else encoded
+                heard = row_of(encoded, row) if len(positions) > 1 else encoded
                 results[position] = self._decode_window(batch[position], encoded=heard, first=first)
         return [results[position] for position in range(len(batch))]
 
@@ -83,10 +86,14 @@ class WhisperEngine:
         started = time.perf_counter()
         options, probability = request.options, 1.0
         offset, pieces = 0.0, list[WindowResult]()
+        if request.again:
+            encoded = self._kept.take(request)
         while len(pieces) < _MAX_PIECES:
             samples = request.samples[round(offset * SAMPLE_RATE) :]
             if encoded is None:
                 encoded = self._encoder.encode(samples)
+            if request.followed and not pieces:
+                self._kept.keep(request, encoded)
             if options.language is None:
                 language, probability = self._detect(encoded)
                 options = replace(options, language=language)
@@ -117,7 +124,8 @@ class WhisperEngine:
         tokenizer = self._tokenizer(options)
         language = options.language or "en"
         prompt_ids = request.prompts.ids(language)
-        kept, fallbacks, accepted = self._climb(encoded, tokenizer, prompt_ids, first)
+        scored = request.followed or request.again
+        kept, fallbacks, accepted = self._climb(encoded, tokenizer, prompt_ids, first, scored=scored)
         result = WindowResult(
             index=request.index,
             language=language,
@@ -134,6 +142,9 @@ class WhisperEngine:
             return replace(result, outcome=Outcome.PROMPT_ECHO if echoed else Outcome.NO_SPEECH), None
         split, hit_cap = self._split(kept, tokenizer, prompt_ids, seconds)
         segments = split.segments
+        if scored:
+            heard = pieces_of(segments, kept.tokens, kept.logprobs, tokenizer.decode)
+            result = replace(result, pieces=heard)
         if options.word_timestamps:
             segments = with_words(self._model, tokenizer, encoded, segments, seconds)
         return replace(result, segments=segments, hit_output_cap=hit_cap and split.resume is None), split.resume
@@ -144,18 +155,20 @@ class WhisperEngine:
         tokenizer: Tokenizer,
         prompt_ids: tuple[int, ...],
         first: Attempt | None,
+        *,
+        scored: bool,
     ) -> tuple[Attempt, tuple[Fallback, ...], bool]:
         """Down the ladder until a rung is accepted: the attempt kept, the steps left behind, accepted."""
         attempts: list[Attempt] = []
         fallbacks: list[Fallback] = []
         prompt_text = tokenizer.decode(list(prompt_ids))
         for rung in LADDER:
-            if not _adds_something(rung, self._config.beam_size, has_prompt=bool(prompt_ids)):
+            if not adds_something(rung, self._config.beam_size, has_prompt=bool(prompt_ids)):
                 continue
             attempt, first = first, None
             if attempt is None:
                 row = (tokenizer, prompt_ids if rung.with_prompt else ())
-                (attempt,) = self._attempts(rung, encoded, [row])
+                (attempt,) = self._attempts(rung, encoded, [row], scored=scored)
             attempts.append(attempt)
             reason = judge(attempt, prompt_text=prompt_text)
             if reason is None:
@@ -164,9 +177,15 @@ class WhisperEngine:
         return best(attempts), tuple(fallbacks), False
 
     def _attempts(
-        self, rung: Rung, encoded: ctranslate2.StorageView, rows: Sequence[tuple[Tokenizer, tuple[int, ...]]]
+        self,
+        rung: Rung,
+        encoded: ctranslate2.StorageView,
+        rows: Sequence[tuple[Tokenizer, tuple[int, ...]]],
+        *,
+        scored: bool = False,
     ) -> list[Attempt]:
         """One `generate` call: `rows` hold tokenizer and prompt ids, of equal length, one for each row of `encoded`.
+        `scored`: with the log-probability of every token.
 
         Raises FloatingPointError when a figure is no number, RuntimeError from the library.
         """
@@ -181,12 +200,13 @@ class WhisperEngine:
             repetition_penalty=rung.repetition_penalty,
             max_length=_MAX_LENGTH,
             return_scores=True,
+            return_logits_vocab=scored,
             return_no_speech_prob=True,
             suppress_blank=True,
             suppress_tokens=self._suppressed,
             max_initial_timestamp_index=50,
         )
-        return [_attempt(rung, one, tokenizer) for one, (tokenizer, _) in zip(generated, rows, strict=True)]
+        return [_attempt(rung, one, tokenizer, scored) for one, (tokenizer, _) in zip(generated, rows, strict=True)]
 
     def _split(
         self, kept: Attempt, tokenizer: Tokenizer, prompt_ids: tuple[int, ...], seconds: float
@@ -212,14 +232,9 @@ class WhisperEngine:
         )
 
 
-def _adds_something(rung: Rung, beam_size: int, *, has_prompt: bool) -> bool:
-    """False for a rung that would decode exactly as the first one did."""
-    same_prompt = rung.with_prompt or not has_prompt
-    same_search = rung.beam_size in (None, beam_size) and not rung.no_repeat_ngram and rung.repetition_penalty == 1
-    return rung.name == LADDER[0].name or not (same_prompt and same_search)
-
-
-def _attempt(rung: Rung, generated: ctranslate2.models.WhisperGenerationResult, tokenizer: Tokenizer) -> Attempt:
+def _attempt(
+    rung: Rung, generated: ctranslate2.models.WhisperGenerationResult, tokenizer: Tokenizer, scored: bool = False
+) -> Attempt:
     tokens = tuple(generated.sequences_ids[0])
     if not math.isfinite(generated.scores[0]) or not math.isfinite(generated.no_speech_prob):
         raise FloatingPointError("the model gave a figure that is no number; try another compute type")
@@ -229,10 +244,5 @@ def _attempt(rung: Rung, generated: ctranslate2.models.WhisperGenerationResult, 
         text=tokenizer.decode(list(tokens)).strip(),
         avg_logprob=generated.scores[0] * len(tokens) / (len(tokens) + 1),
         no_speech_prob=generated.no_speech_prob,
+        logprobs=token_logprobs(tokens, generated.logits[0]) if scored else (),
     )
-
-
-def _row(encoded: ctranslate2.StorageView, row: int) -> ctranslate2.StorageView:
-    """One window of an encoder output, shape (1, frames / 2, d_model)."""
-    rows = np.asarray(encoded.to_device(ctranslate2.Device.cpu))
-    return ctranslate2.StorageView.from_array(np.ascontiguousarray(rows[row : row + 1]))

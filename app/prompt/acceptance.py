@@ -3,10 +3,11 @@ that were offered. Out: replacements of spans of the first transcript, nothing e
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, Opcode
 
 from app.prompt.relevance import Candidate, Piece
 from app.prompt.sound import sound_key, sounds_of, units
@@ -14,7 +15,8 @@ from app.prompt.sound import sound_key, sounds_of, units
 # A term is not taken where what was heard sounds less like it than this, whatever the second decoding says.
 LEAST_SIMILAR = 0.55
 # Nor where the decoder itself is in more doubt about it than this (mean negative log-probability of its tokens).
-MOST_DOUBT = 1.0
+MOST_DOUBT = 1.5
+SAME_SOUND = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +34,24 @@ class Change:
 
 
 def accepted(first: Sequence[Piece], second: Sequence[Piece], offers: Sequence[Candidate]) -> tuple[Change, ...]:
-    """Replacements in the order of the text, none overlapping another."""
+    """Replacements in the order of the text, none overlapping another. A term is taken where the second transcript
+    spells it, or writes at the span of the offer something new that sounds the same."""
     before, after = _joined(first), _joined(second)
     bridge = _Bridge(before, after)
     changes: list[Change] = []
-    for offer in offers:
-        for start, end in _occurrences(offer.term, after):
-            change = _change(
-                offer, before, after, bridge.back(start, end, sound_key(sounds_of(offer.term))), (start, end), second
-            )
+
+    def consider(offer: Candidate, places: Iterable[tuple[int, int]], spelling: str | None) -> None:
+        for start, end in places:
+            span = bridge.back(start, end, sound_key(sounds_of(offer.term)))
+            text = spelling or after[start:end]
+            change = _change(offer, before, span, text, doubt_of(second, start, end))
             if change is not None and not any(c.start < change.end and change.start < c.end for c in changes):
                 changes.append(change)
+
+    for offer in offers:
+        consider(offer, _occurrences(offer.term, after), None)
+    for offer in offers:
+        consider(offer, _homophones(offer, before, after, bridge), offer.term)
     return tuple(sorted(changes, key=lambda change: change.start))
 
 
@@ -51,22 +60,14 @@ def folded(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
-def _change(
-    offer: Candidate,
-    before: str,
-    after: str,
-    span: tuple[int, int],
-    place: tuple[int, int],
-    second: Sequence[Piece],
-) -> Change | None:
+def _change(offer: Candidate, before: str, span: tuple[int, int], text: str, doubt: float) -> Change | None:
     heard = before[span[0] : span[1]]
     if not heard or folded(heard) == folded(offer.term):
         return None
     similarity = Levenshtein.normalized_similarity(sound_key(sounds_of(offer.term)), sound_key(sounds_of(heard)))
-    doubt = doubt_of(second, *place)
     if similarity < LEAST_SIMILAR or doubt > MOST_DOUBT:
         return None
-    return Change(offer.term, *span, heard, after[place[0] : place[1]], round(similarity, 4), round(doubt, 4))
+    return Change(offer.term, *span, heard, text, round(similarity, 4), round(doubt, 4))
 
 
 def doubt_of(pieces: Sequence[Piece], start: int, end: int) -> float:
@@ -93,6 +94,33 @@ def _occurrences(term: str, text: str) -> Iterator[tuple[int, int]]:
                 break
 
 
+def _homophones(offer: Candidate, before: str, after: str, bridge: "_Bridge") -> Iterator[tuple[int, int]]:
+    """The place in the second transcript of what was heard, if it is written anew and sounds the same as the term."""
+    place = bridge.forth(offer.start, offer.end)
+    written = after[place[0] : place[1]]
+    if not written or folded(written) in (folded(offer.term), folded(before[offer.start : offer.end])):
+        return
+    if Levenshtein.normalized_similarity(sound_key(sounds_of(offer.term)), sound_key(sounds_of(written))) >= SAME_SOUND:
+        yield place
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """Units of the first and of the second transcript that correspond; `same`: one for one."""
+
+    same: bool
+    before: tuple[int, int]
+    after: tuple[int, int]
+
+
+def _regions(steps: Iterable[Opcode]) -> Iterator[_Region]:
+    """Neighbouring edits are one region: which of them wrote what is arbitrary."""
+    for same, group in groupby(steps, key=lambda step: step.tag == "equal"):
+        run = list(group)
+        first, last = run[0], run[-1]
+        yield _Region(same, (first.src_start, last.src_end), (first.dest_start, last.dest_end))
+
+
 class _Bridge:
     """From spans of the second transcript back to the first: over the units that both have."""
 
@@ -102,7 +130,7 @@ class _Bridge:
             [folded(text[unit.start : unit.end]) for unit in parts]
             for text, parts in ((before, self._before), (after, self._after))
         )
-        self._blocks = Levenshtein.opcodes(*sides)
+        self._blocks = list(_regions(Levenshtein.opcodes(*sides)))
 
     def back(self, start: int, end: int, key: str) -> tuple[int, int]:
         """The span of the first transcript that the term at `start` to `end` of the second stands for; empty when it
@@ -110,20 +138,31 @@ class _Bridge:
         owned: list[int] = []
         alone = True
         for block in self._blocks:
-            written = range(block.dest_start, block.dest_end)
+            written = range(block.after[0], block.after[1])
             own = [n for n in written if start <= self._after[n].start < end]
-            if own and block.tag == "equal":
-                owned += [block.src_start + n - block.dest_start for n in own]
+            if own and block.same:
+                owned += [block.before[0] + n - block.after[0] for n in own]
             elif own:
-                owned += range(block.src_start, block.src_end)
+                owned += range(*block.before)
                 alone = alone and len(own) == len(written)
         if not owned:
             return 0, 0
         first, last = min(owned), max(owned)
         if not alone:
             spans = [(i, j) for i in range(first, last + 1) for j in range(i, last + 1)]
-            first, last = max(spans, key=lambda span: self._likeness(*span, key))
+            first, last = max(spans, key=lambda span: self._likeness(span[0], span[1], key))
         return self._before[first].start, self._before[last].end
+
+    def forth(self, start: int, end: int) -> tuple[int, int]:
+        """The span of the second transcript for units `start` to `end` of the first."""
+        owned: list[int] = []
+        for block in self._blocks:
+            own = [n for n in range(*block.before) if start <= self._before[n].start < end]
+            if own and block.same:
+                owned += [block.after[0] + n - block.before[0] for n in own]
+            elif own:
+                owned += range(*block.after)
+        return (self._after[min(owned)].start, self._after[max(owned)].end) if owned else (0, 0)
 
     def _likeness(self, first: int, last: int, key: str) -> float:
         sounds = "".join(unit.sounds for unit in self._before[first : last + 1])

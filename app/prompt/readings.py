@@ -21,8 +21,8 @@ _LATIN = {
     "^kn": "n", "^wr": "r", "^ps": "s", "^x": "z", "x": "ks", "qu": "kw", "q": "k", "ce": "se", "ci": "si",
     "cy": "si", "c": "k", "tion": "Sen", "sion": "Sen", "j": "J", "eau": "o", "eigh": "e", "igh": "i", "ee": "i",
     "ea": "i", "ie": "i", "ei": "i", "ey$": "i", "ai": "e", "ay": "e", "au": "o", "aw": "o", "oo": "u", "ou": "u",
-    "ow": "o", "oa": "o", "ue$": "u", "ew": "iu", "eu": "iu", "oi": "oi", "oy": "oi", "^y": "i", "y": "i", "wr": "r",
-    "mb$": "m", "le$": "l", "re$": "r",
+    "ow": "o", "oa": "o", "iew": "iu", "ue$": "iu", "ew": "iu", "eu": "iu", "oi": "oi", "oy": "oi", "^y": "i", "y": "i",
+    "wr": "r", "mb$": "m", "le$": "l", "re$": "r",
 }  # fmt: skip
 _LONGEST_LATIN = 4
 _SILENT_E = re.compile(r"(?<=[aeiouy])([bcdfghjklmnpqrstvwxz]+)e$")

@@ -21,7 +21,7 @@ LEAST_SIMILAR = 0.6
 # logarithm of the key's length: long names are less often alike by chance.
 _WEIGHT = 0.1
 _MOST_DOUBT = 3.0
-LEAST_RELEVANT = 1.05
+LEAST_RELEVANT = 1.1
 MOST_OFFERED = 5
 MOST_PER_SPAN = 3
 # A rival is offered only if it comes this near to the best term of its span.

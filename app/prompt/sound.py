@@ -48,8 +48,10 @@ def sounds_of(text: str) -> str:
 
 
 def sound_key(sounds: str) -> str:
-    """Features of the sounds, three characters a consonant: what similarity is measured on."""
-    return sounds.translate(_FEATURE_TABLE)
+    """Features of the sounds, three characters a consonant: what similarity is measured on. Place and manner of the
+    first sound count twice: a name's onset is what is misheard least."""
+    features = sounds.translate(_FEATURE_TABLE)
+    return features[:2] + features
 
 
 def sound_classes(sounds: str) -> str:
