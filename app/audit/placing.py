@@ -2,7 +2,7 @@
 placement. Out: a request that names glossary and revision. Blocking."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import httpx
 
 from app.audit.probe import Ask
 from app.audit.recall import Placement
-from app.errors import InvalidRequest
+from app.errors import InvalidRequest, NotReady
 
 
 class GlossaryOnServer:
@@ -22,16 +22,20 @@ class GlossaryOnServer:
 
     def placed(self, ask: Ask, said: frozenset[str], placement: Placement) -> Ask:
         """`ask` with its keywords, in the order of a prompt, as terms: those in `said` in the block of `placement`, the
-        others ranked. Raises InvalidRequest when the server takes no glossary."""
+        others ranked. Raises InvalidRequest when the server takes no glossary, NotReady when
+        it is gone."""
         terms = [
             {"text": text, "placement": placement if text in said else Placement.RANKED, "priority": priority}
             for priority, text in enumerate(ask.keywords, start=1)
         ]
-        response = self._client.post(
-            f"/glossaries/{self._slug}/terms:import",
-            params={"mode": "replace", "create": "true", "format": "json"},
-            json=terms,
-        )
+        try:
+            response = self._client.post(
+                f"/glossaries/{self._slug}/terms:import",
+                params={"mode": "replace", "create": "true", "format": "json"},
+                json=terms,
+            )
+        except httpx.TransportError as error:
+            raise NotReady(f"{self._client.base_url} went away during the audit.") from error
         if response.is_error:
             raise InvalidRequest(f"The server takes no glossary from this audit: {_reason(response)}")
         return replace(ask, keywords=(), glossary=self._slug, revision=int(response.json()["revision"]))
@@ -43,7 +47,9 @@ def glossary_on_server(client: httpx.Client, slug: str) -> Iterator[GlossaryOnSe
     try:
         yield GlossaryOnServer(client, slug)
     finally:
-        client.delete(f"/glossaries/{slug}")
+        # A server that went away keeps it until the audit, given again, has ended.
+        with suppress(httpx.TransportError):
+            client.delete(f"/glossaries/{slug}")
 
 
 def _reason(response: httpx.Response) -> str:

@@ -5,8 +5,6 @@ from importlib.util import find_spec
 
 import typer
 
-from app.cli.client import fail
-
 app = typer.Typer(help="Experiments on Lexicue, on another server, or on the bare library.", no_args_is_help=True)
 
 
@@ -22,7 +20,8 @@ def _register() -> None:
 
 def _without_extra() -> None:
     """Needs two more packages."""
-    fail("Audits need two more packages: pip install 'lexicue[audit]'.")
+    typer.secho("Audits need two more packages: pip install 'lexicue[audit]'.", err=True, fg=typer.colors.RED)
+    raise typer.Exit(2)
 
 
 # A server does without error rates and HTML pages.
