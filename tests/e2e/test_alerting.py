@@ -5,9 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import wave
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -26,27 +29,28 @@ from shipped_stack import (
 
 ROOT = Path(__file__).parents[2]
 ALERT = "LexicuePromptAtCap"
-TOO_LONG_SECONDS = 90
+TOO_LONG_SECONDS = 150
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack() -> Iterator[Stack]:
     prometheus, alertmanager = shutil.which("prometheus"), shutil.which("prometheus-alertmanager")
     if prometheus is None or alertmanager is None:
         pytest.skip(
             "Prometheus or Alertmanager is not installed; `apt-get install prometheus prometheus-alertmanager` "
             "(.ci/run does) runs these tests"
         )
-    started = Stack(tmp_path_factory.mktemp("stack"))
-    try:
-        start_postgres(started)
-        start_app(started)
-        start_alertmanager(started, alertmanager)
-        start_prometheus(started, prometheus)
-        yield started
-    finally:
-        codes = started.stop()
-    assert codes == dict.fromkeys(codes, 0)
+    with tempfile.TemporaryDirectory(prefix="lexicue-test-") as folder:
+        started = Stack(Path(folder))
+        try:
+            start_postgres(started)
+            start_app(started)
+            start_alertmanager(started, alertmanager)
+            start_prometheus(started, prometheus)
+            yield started
+        finally:
+            codes = started.stop()
+        assert codes == dict.fromkeys(codes, 0)
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +90,25 @@ def transcribe(app: httpx.Client, clip: bytes) -> int:
     return headroom
 
 
+@contextmanager
+def load(app: httpx.Client, clip: bytes) -> Iterator[list[int]]:
+    """Recordings one after the other until the block ends; their prompts' headroom so far."""
+    headrooms: list[int] = []
+    over = threading.Event()
+
+    def send() -> None:
+        while not over.is_set():
+            headrooms.append(transcribe(app, clip))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        yield headrooms
+    finally:
+        over.set()
+        sender.join()
+
+
 def prometheus_states(stack: Stack) -> dict[str, str]:
     answer = httpx.get(f"{stack.url('prometheus')}/api/v1/alerts").raise_for_status()
     return {alert["labels"]["alertname"]: alert["state"] for alert in answer.json()["data"]["alerts"]}
@@ -114,19 +137,20 @@ def test_an_alert_goes_from_pending_to_firing_to_somebody_and_is_resolved(
     seen: list[str] = []
 
     fill(app, 60)
-    while not (seen[-1:] == ["firing"] and ALERT in told(stack)):
-        assert transcribe(app, clip) < 0.02 * 223
-        state = prometheus_states(stack).get(ALERT, "inactive")
-        if state not in seen[-1:]:
-            seen.append(state)
-        assert time.monotonic() < deadline, (seen, stack.log("prometheus"))
-    assert [state for state in seen if state != "inactive"] == ["pending", "firing"]
-    assert "brands" in told(stack)[ALERT], "whoever is told learns which glossary"
+    with load(app, clip) as headrooms:
+        while not ("firing" in seen and ALERT in told(stack)):
+            state = prometheus_states(stack).get(ALERT, "inactive")
+            if state not in seen[-1:]:
+                seen.append(state)
+            assert time.monotonic() < deadline, (seen, headrooms, stack.log("prometheus"))
+        assert max(headrooms) < 0.02 * 223
+        assert [state for state in seen if state != "inactive"] == ["pending", "firing"]
+        assert "brands" in told(stack)[ALERT], "whoever is told learns which glossary"
 
-    fill(app, 3)
-    while ALERT in prometheus_states(stack) or ALERT in told(stack):
-        assert transcribe(app, clip) > 150
-        assert time.monotonic() < deadline, (prometheus_states(stack), told(stack))
+        fill(app, 3)
+        while ALERT in prometheus_states(stack) or ALERT in told(stack):
+            assert time.monotonic() < deadline, (prometheus_states(stack), told(stack))
+    assert headrooms[-1] > 150
 
     on_page = httpx.get(f"{stack.url('app')}/metrics").text
     assert 'lexicue_glossary_headroom_tokens{glossary="brands"}' in on_page
