@@ -189,6 +189,9 @@ class _Frames:
                 packet = next(packets)
             except StopIteration:
                 return
+            except IndexError:  # PyAV 18 at the end of a file in which streams began midway; a new demuxer knows them
+                packets = self._container.demux(self._stream)
+                continue
             except av.error.FFmpegError:
                 self.damaged += 1
                 return

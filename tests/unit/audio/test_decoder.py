@@ -2,13 +2,15 @@
 
 import io
 import wave
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import av
 import numpy as np
 import pytest
 
-from app.audio.decoder import decode_audio
+from app.audio.decoder import _Frames, decode_audio
 from app.audio.waveform import SAMPLE_RATE
 from app.errors import InvalidAudio, TooLarge
 
@@ -181,3 +183,51 @@ def test_a_stream_whose_codec_nobody_knows_is_no_audio() -> None:
     path = Path(__file__).parents[2] / "data" / "audio" / "unknown_codec.mp4"
     with pytest.raises(InvalidAudio):
         decode_audio(path, max_seconds=10)
+
+
+def test_a_fault_of_the_demuxer_over_streams_that_began_midway_costs_nothing() -> None:
+    """Eleven of 40,000 damaged files met it, always at their end: it was a 500."""
+
+    class Packet:
+        size, is_corrupt = 1, False
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def decode(self) -> list[str]:
+            return [self.name]
+
+    class Container:
+        parts = iter((["a", "b"], ["rest"]))
+
+        def demux(self, stream: object) -> Iterator[Packet]:
+            for name in (part := next(self.parts)):
+                yield Packet(name)
+            if len(part) > 1:
+                raise IndexError
+
+    frames = _Frames(cast(Any, Container()), cast(Any, None))
+    assert list(frames) == ["a", "b", "rest"]
+    assert frames.damaged == 0
+
+
+def test_streams_that_begin_midway_do_not_end_the_first_one(tmp_path: Path) -> None:
+    """A television recording whose second language starts with the film."""
+    parts = []
+    for streams in (1, 2, 1):
+        path = tmp_path / "part.ts"
+        with av.open(str(path), "w", format="mpegts") as target:
+            made = [target.add_stream("mp2", rate=48_000, layout="mono") for _ in range(streams)]
+            for start in range(0, len(TONE) - 1152, 1152):
+                for stream in made:
+                    chunk = TONE[np.newaxis, start : start + 1152]
+                    frame = av.AudioFrame.from_ndarray(chunk, format="s16", layout="mono")
+                    frame.sample_rate = 48_000
+                    target.mux(stream.encode(frame))
+            for stream in made:
+                target.mux(stream.encode(None))
+        parts.append(path.read_bytes())
+    (tmp_path / "upload").write_bytes(b"".join(parts))
+    waveform = decode_audio(tmp_path / "upload", max_seconds=60)
+    assert waveform.seconds == pytest.approx(6.0, abs=0.2)
+    assert loudness(waveform.samples) == pytest.approx(0.354, abs=0.02)
