@@ -18,7 +18,7 @@ from faster_whisper.transcribe import get_suppressed_tokens
 from app.audio.decoder import decode_audio
 from app.audio.waveform import SAMPLE_RATE, Samples
 from app.decoding.engine import EngineConfig
-from app.decoding.ladder import Attempt, Rung, best, judge
+from app.decoding.ladder import LADDER, Attempt, Rung, best, judge
 from app.decoding.model_files import resolve_model
 from app.decoding.request import DecodeOptions
 from app.decoding.whisper import WhisperEngine
@@ -34,7 +34,6 @@ RUNGS = (
     Rung("no_prompt_beam_no_repeat", with_prompt=False, beam_size=5, no_repeat_ngram=3),
 )
 TEMPERATURES = (0.2, 0.4, 0.6, 0.8, 1.0)
-SAMPLED = tuple(f"sampled{run}" for run in range(3))
 NO_SPEECH = ("formats/silence_30s.flac", "formats/pink_noise_30s.opus", "real/sil_2s.wav", "real/sil_leopard_empty.wav",
              "real/noise_background_home.flac", "formats/video_silent_audio.mp4")  # fmt: skip
 PROMPT_TERMS = 40
@@ -57,6 +56,7 @@ class Window:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="bundled")
+    parser.add_argument("--sampling-runs", type=int, default=3)
     parser.add_argument("--pad", type=float, default=5.0)
     options = parser.parse_args()
     model = resolve_model(options.model, Path(platformdirs.user_cache_dir("lexicue")))
@@ -67,8 +67,9 @@ def main() -> None:
     jobs = [
         (number, samples, prompt) for prompt in prompts for number, clip in enumerate(found) for samples in clip.windows
     ]
-    windows = [_try(engine, found[number], number, samples, prompt) for number, samples, prompt in jobs]
-    _report(found, windows)
+    sampled = tuple(f"sampled{run}" for run in range(options.sampling_runs))
+    windows = [_try(engine, found[number], number, samples, prompt, sampled) for number, samples, prompt in jobs]
+    _report(found, windows, sampled)
 
 
 def _corpus() -> list[Clip]:
@@ -83,7 +84,14 @@ def _unguarded(name: str) -> Clip:
     return Clip(f"{name} (no VAD)", "en", "WER", "", len(samples) / SAMPLE_RATE, (samples,))
 
 
-def _try(engine: WhisperEngine, clip: Clip, number: int, samples: Samples, prompt: tuple[int, ...]) -> Window:
+def _try(
+    engine: WhisperEngine,
+    clip: Clip,
+    number: int,
+    samples: Samples,
+    prompt: tuple[int, ...],
+    sampled: Sequence[str],
+) -> Window:
     started = time.process_time()
     encoded = engine._encoder.encode(samples)
     encoding = time.process_time() - started
@@ -99,10 +107,15 @@ def _try(engine: WhisperEngine, clip: Clip, number: int, samples: Samples, promp
     first, reason, seconds = timed(FIRST)
     window = Window(number, bool(prompt), first, encoding + seconds, reason)
     if reason is not None:
-        window.tried = {rung.name: timed(rung) for rung in RUNGS if prompt or rung.with_prompt or "_" in rung.name[9:]}
-        for name in SAMPLED:
+        window.tried = {rung.name: timed(rung) for rung in RUNGS if prompt or _differs(rung)}
+        for name in sampled:
             window.tried[name] = _sampled(engine, encoded, tokenizer, prompt, text, first)
     return window
+
+
+def _differs(rung: Rung) -> bool:
+    """Without a prompt, whether it decodes otherwise than the first rung."""
+    return rung.beam_size is not None or bool(rung.no_repeat_ngram) or rung.repetition_penalty != 1
 
 
 def _sampled(engine, encoded: ctranslate2.StorageView, tokenizer, prompt, text: str, first: Attempt):  # type: ignore[no-untyped-def]
@@ -129,15 +142,16 @@ def _text(attempt: Attempt) -> str:
     return "" if attempt.is_silence else attempt.text
 
 
-def _climb(window: Window, ladder: Sequence[str]) -> tuple[str, float, bool]:
+def _climb(window: Window, ladder: Sequence[Rung]) -> tuple[str, float, bool]:
     """Text, seconds and whether a rung was accepted, for a ladder put together from what was tried."""
     attempts, seconds = [window.first], window.seconds
     if window.reason is None:
         return _text(window.first), seconds, True
-    for name in ladder:
-        if name not in window.tried:
+    reason = window.reason
+    for rung in ladder:
+        if rung.name not in window.tried or rung.mends not in (None, reason):
             continue
-        attempt, reason, spent = window.tried[name]
+        attempt, reason, spent = window.tried[rung.name]
         seconds += spent
         if reason is None:
             return _text(attempt), seconds, True
@@ -145,7 +159,7 @@ def _climb(window: Window, ladder: Sequence[str]) -> tuple[str, float, bool]:
     return _text(best(attempts)), seconds, False
 
 
-def _report(found: Sequence[Clip], windows: Sequence[Window]) -> None:
+def _report(found: Sequence[Clip], windows: Sequence[Window], sampled: Sequence[str]) -> None:
     failed = [window for window in windows if window.reason is not None]
     print(f"{len(windows)} windows of {len(found)} clips; {len(failed)} failed the first rung:")
     for window in failed:
@@ -155,28 +169,28 @@ def _report(found: Sequence[Clip], windows: Sequence[Window]) -> None:
             print(f"  {name}: {reason or 'accepted'} after {seconds:.2f} s, {len(attempt.tokens)} tokens")
     print("\n| rung alone | tried | accepted | mean seconds / first |")
     print("|---|---|---|---|")
-    for name in (*(rung.name for rung in RUNGS), *SAMPLED):
+    for name in (*(rung.name for rung in RUNGS), *sampled):
         mine = [(window, window.tried[name]) for window in failed if name in window.tried]
         accepted = sum(reason is None for _, (_, reason, _) in mine)
         ratio = sum(spent for _, (_, _, spent) in mine) / max(1e-9, sum(window.seconds for window, _ in mine))
         print(f"| {name} | {len(mine)} | {accepted} | {ratio:.1f} |")
-    ladders: dict[str, tuple[str, ...]] = {"greedy alone": ()}
-    ladders |= {f"sampling, run {number + 1}": (name,) for number, name in enumerate(SAMPLED)}
-    names = [rung.name for rung in RUNGS]
+    ladders: dict[str, tuple[Rung, ...]] = {"greedy alone": (), "as shipped": LADDER[1:]}
+    ladders |= {f"sampling, run {number + 1}": (Rung(name),) for number, name in enumerate(sampled)}
+    fixed = len(ladders)
     for size in (1, 2, 3):
-        ladders |= {" > ".join(order): order for order in itertools.permutations(names, size)}
+        ladders |= {" > ".join(rung.name for rung in order): order for order in itertools.permutations(RUNGS, size)}
     rows = [(name, *_score(found, windows, ladder)) for name, ladder in ladders.items()]
-    fixed, tried = rows[:4], sorted(rows[4:], key=lambda row: (row[1] + row[2], row[3], row[5]))
+    shown, tried = rows[:fixed], sorted(rows[fixed:], key=lambda row: (row[1] + row[2], row[3], row[5]))
     print(
         "\n| ladder | error % no prompt | error % prompt | invented words | given up | slowest clip / its greedy time |"
     )
     print("|---|---|---|---|---|---|")
-    for name, plain, prompted, invented, given_up, worst in (*fixed, *tried[:20]):
+    for name, plain, prompted, invented, given_up, worst in (*shown, *tried[:20]):
         print(f"| {name} | {100 * plain:.2f} | {100 * prompted:.2f} | {invented} | {given_up} | {worst:.1f} |")
 
 
 def _score(
-    found: Sequence[Clip], windows: Sequence[Window], ladder: Sequence[str]
+    found: Sequence[Clip], windows: Sequence[Window], ladder: Sequence[Rung]
 ) -> tuple[float, float, int, int, float]:
     texts: dict[tuple[bool, int], list[str]] = {}
     spent: dict[tuple[bool, int], float] = {}

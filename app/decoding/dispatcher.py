@@ -64,6 +64,7 @@ class Dispatcher:
         self._slots = config.workers * len(devices)
         self._turns: dict[Decoding, None] = {}
         self._turn = 0
+        self._serials = itertools.count()
         self._alone: set[Supervisor] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._accepting = False
@@ -131,8 +132,9 @@ class Dispatcher:
         if not self._accepting or not any(worker.healthy for worker in self._workers):
             raise NotReady("The service is not taking work now; try again in a moment.")
         require_known(options, self.languages)
+        followed, serial = follow_up is not None, next(self._serials)
         requests = [
-            WindowRequest(request_id, index, samples, prompts, options, followed=follow_up is not None)
+            WindowRequest(request_id, index, samples, prompts, options, followed=followed, serial=serial)
             for index, samples in enumerate(windows)
         ]
         started, turn = time.monotonic(), self._turn

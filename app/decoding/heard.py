@@ -54,14 +54,14 @@ class KeptEncodings:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, int], ctranslate2.StorageView] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int], ctranslate2.StorageView] = OrderedDict()
 
     def keep(self, request: WindowRequest, encoded: ctranslate2.StorageView) -> None:
         with self._lock:
-            self._kept[request.request_id, request.index] = encoded
+            self._kept[request.serial, request.index] = encoded
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
     def take(self, request: WindowRequest) -> ctranslate2.StorageView | None:
         with self._lock:
-            return self._kept.pop((request.request_id, request.index), None)
+            return self._kept.pop((request.serial, request.index), None)

@@ -23,20 +23,23 @@ class Reason(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Rung:
     """One way to decode a window. `beam_size` None: the configured one. `no_repeat_ngram`: 0 is off.
-    `repetition_penalty`: 1 is off."""
+    `repetition_penalty`: 1 is off. `mends`: the only reason that leads here, None for any."""
 
     name: str
     with_prompt: bool = True
     beam_size: int | None = None
     no_repeat_ngram: int = 0
     repetition_penalty: float = 1.0
+    mends: Reason | None = None
 
 
-# The order is measured: docs/adr/0031-ladder.md.
+# Rungs and order are measured: docs/adr/0031-ladder.md. What a rung may cost decides what leads to it: a loop has run
+# long already, so mending it costs less than it did; a doubtful text is searched more widely, not for its repeats.
 LADDER: tuple[Rung, ...] = (
     Rung("first"),
-    Rung("no_prompt", with_prompt=False, beam_size=5),
-    Rung("no_repeat", with_prompt=False, beam_size=5, no_repeat_ngram=3),
+    Rung("no_prompt", with_prompt=False),
+    Rung("no_prompt_beam", with_prompt=False, beam_size=5, mends=Reason.UNSURE),
+    Rung("no_prompt_no_repeat", with_prompt=False, no_repeat_ngram=3, mends=Reason.REPETITIVE),
 )
 
 
@@ -61,11 +64,14 @@ class Attempt:
         return self.no_speech_prob > NO_SPEECH and self.avg_logprob < LOGPROB
 
 
-def adds_something(rung: Rung, beam_size: int, *, has_prompt: bool) -> bool:
-    """False for a rung that would decode exactly as the first one did."""
+def leads_to(rung: Rung, reason: Reason | None, *, beam_size: int, has_prompt: bool) -> bool:
+    """Whether a window that failed for `reason` (None: it was not tried yet) is to be decoded by `rung`: not when
+    that would repeat the first rung, nor for a reason that the rung does not mend. `beam_size`: the configured one."""
+    if reason is None:
+        return rung is LADDER[0]
     same_prompt = rung.with_prompt or not has_prompt
     same_search = rung.beam_size in (None, beam_size) and not rung.no_repeat_ngram and rung.repetition_penalty == 1
-    return rung.name == LADDER[0].name or not (same_prompt and same_search)
+    return not (same_prompt and same_search) and rung.mends in (None, reason)
 
 
 def judge(attempt: Attempt, *, prompt_text: str) -> Reason | None:

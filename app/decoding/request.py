@@ -47,7 +47,8 @@ class DecodeOptions:
 class WindowRequest:
     """One window to decode. `samples`: shape (n,), 16 kHz, at most 30 s. `language` is None only for the window on
     which it is to be detected. `followed`: a second decoding may come, so say with what doubt each piece was written
-    and keep the encoder's output; `again`: this is the second one."""
+    and keep the encoder's output; `again`: this is the second one. `request_id` is the caller's, for the log; two
+    requests may bear one, `serial` tells them apart."""
 
     request_id: str
     index: int
@@ -56,6 +57,7 @@ class WindowRequest:
     options: DecodeOptions
     followed: bool = False
     again: bool = False
+    serial: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.decoding.encoding import Encoder, row_of
 from app.decoding.engine import EngineConfig
 from app.decoding.fingerprint import details_of
 from app.decoding.heard import KeptEncodings, pieces_of, token_logprobs
-from app.decoding.ladder import LADDER, Attempt, Reason, Rung, adds_something, best, judge
+from app.decoding.ladder import LADDER, Attempt, Reason, Rung, best, judge, leads_to
 from app.decoding.languages import LANGUAGES
 from app.decoding.pieces import merged, shifted
 from app.decoding.request import DecodeOptions, Fallback, Outcome, WindowRequest, WindowResult
@@ -162,8 +162,9 @@ class WhisperEngine:
         attempts: list[Attempt] = []
         fallbacks: list[Fallback] = []
         prompt_text = tokenizer.decode(list(prompt_ids))
+        reason: Reason | None = None
         for rung in LADDER:
-            if not adds_something(rung, self._config.beam_size, has_prompt=bool(prompt_ids)):
+            if not leads_to(rung, reason, beam_size=self._config.beam_size, has_prompt=bool(prompt_ids)):
                 continue
             attempt, first = first, None
             if attempt is None:

@@ -17,7 +17,7 @@ from app.decoding.dispatcher import Dispatcher
 from app.decoding.engine import EngineConfig
 from app.decoding.metrics import DecodingMetrics
 from app.decoding.model_files import resolve_model
-from app.decoding.request import DecodedSegment, DecodeOptions, PromptSet
+from app.decoding.request import DecodedSegment, DecodeOptions, PromptSet, WindowResult
 
 JFK = Path(__file__).parents[1] / "data" / "audio" / "jfk.mp3"
 
@@ -89,3 +89,21 @@ async def test_twenty_of_forty_that_leave_cost_the_others_nothing_but_the_window
     assert dispatcher.pending_seconds <= 20 * sum(map(len, short)) / SAMPLE_RATE
     assert await asyncio.gather(*staying) == [undisturbed] * 20
     assert dispatcher.pending_seconds == 0
+
+
+async def test_two_requests_of_one_id_are_each_decoded_again_from_their_own_sound(
+    dispatcher: Dispatcher, windows: list[Samples]
+) -> None:
+    async def decoded_twice(part: Samples) -> str:
+        async def once_more(result: WindowResult) -> PromptSet:
+            return PromptSet()
+
+        decoding = dispatcher.submit("one id", [part], PromptSet(), DecodeOptions("en"), follow_up=once_more)
+        (result,) = [result async for result in decoding]
+        assert result.again is not None
+        assert [segment.text for segment in result.again.segments] == [segment.text for segment in result.segments]
+        return "".join(segment.text for segment in result.again.segments)
+
+    alone = [await decoded_twice(part) for part in windows]
+    assert len(set(alone)) == len(windows)
+    assert await asyncio.gather(*map(decoded_twice, windows)) == alone

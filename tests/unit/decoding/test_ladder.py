@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.decoding.ladder import LADDER, Attempt, Reason, best, compression_ratio, is_echo, judge
+from app.decoding.ladder import LADDER, Attempt, Reason, best, compression_ratio, is_echo, judge, leads_to
 
 
 def attempt(
@@ -68,6 +68,35 @@ def test_rungs_have_names_of_their_own_and_the_first_is_plain() -> None:
     assert len(set(names)) == len(names)
     assert LADDER[0].with_prompt
     assert LADDER[0].no_repeat_ngram == 0
+
+
+def path(*reasons: Reason, beam_size: int = 1, has_prompt: bool = True) -> list[str]:
+    """Rungs that a window is decoded by when its attempts fail for `reasons`, one after another."""
+    names: list[str] = []
+    reason: Reason | None = None
+    for rung in LADDER:
+        if len(names) <= len(reasons) and leads_to(rung, reason, beam_size=beam_size, has_prompt=has_prompt):
+            names.append(rung.name)
+            reason = reasons[len(names) - 1] if len(names) <= len(reasons) else reason
+    return names
+
+
+def test_a_window_that_fails_loses_its_prompt_first() -> None:
+    assert path() == ["first"]
+    for reason in Reason:
+        assert path(reason) == ["first", "no_prompt"]
+
+
+def test_a_doubtful_text_is_searched_more_widely_and_a_loop_is_kept_from_repeating() -> None:
+    assert path(Reason.UNSURE, Reason.UNSURE) == ["first", "no_prompt", "no_prompt_beam"]
+    assert path(Reason.UNSURE, Reason.REPETITIVE) == ["first", "no_prompt", "no_prompt_no_repeat"]
+    assert path(Reason.REPETITIVE, Reason.UNSURE, Reason.REPETITIVE)[2:] == ["no_prompt_beam", "no_prompt_no_repeat"]
+
+
+def test_nothing_is_decoded_twice_the_same_way() -> None:
+    assert path(Reason.UNSURE, has_prompt=False) == ["first", "no_prompt_beam"]
+    assert path(Reason.UNSURE, has_prompt=False, beam_size=5) == ["first"]
+    assert path(Reason.REPETITIVE, Reason.REPETITIVE, has_prompt=False) == ["first", "no_prompt_no_repeat"]
 
 
 @given(st.text())
