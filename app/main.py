@@ -36,10 +36,13 @@ from app.glossary.store import GlossaryStore
 from app.pipeline import TranscriptionPipeline
 from app.prompt.metrics import PromptMetrics
 from app.prompt.planner import PromptPlanner
+from app.prompt.relevance_metrics import RelevanceMetrics
+from app.prompt.term_indexes import TermIndexes
 from app.prompt.tokens import WhisperTokens
 from app.settings import Settings
 from app.telemetry import StageTimer, Telemetry, logger
 from app.tracing import open_tracing
+from app.transcript.second_pass import SecondPasses
 
 log = logger(__name__)
 
@@ -141,6 +144,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         planner,
         dispatcher,
         AudioMetrics(telemetry.registry),
+        SecondPasses(planner, TermIndexes(), counter, RelevanceMetrics(telemetry.registry)),
         max_audio_seconds=settings.max_audio_seconds,
         deadline_seconds=settings.deadline_seconds,
         store_request_words=settings.store_request_words,

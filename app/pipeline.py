@@ -4,7 +4,7 @@ voice detection run on a small thread pool, the model in its own process."""
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,18 +18,20 @@ from app.decoding.dispatcher import Dispatcher
 from app.decoding.request import ANY_LANGUAGE, DecodeOptions, PromptSet, Task, WindowResult
 from app.errors import NotFound, PromptOverBudget
 from app.glossary.store import GlossaryStore
-from app.glossary.term import GlossarySnapshot
+from app.glossary.term import GlossarySnapshot, TermSelection
 from app.prompt.plan import PromptPlan
 from app.prompt.planner import PromptPlanner, RequestWords
 from app.telemetry import StageTimer, note
 from app.tracing import OFF, Tracing
+from app.transcript.second_pass import SecondPass, SecondPasses
 from app.transcript.transcript import Transcript, assemble, covered_seconds, prompt_receipt
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptionJob:
     """One request. `audio`: the file, an empty path until it is on disk. `language`: Whisper code or None to detect.
-    `glossary`: slug or None for no glossary. `revision`: of the glossary, None for the newest."""
+    `glossary`: slug or None for no glossary. `revision`: of the glossary, None for the newest; `selection`: None for
+    the glossary's own."""
 
     request_id: str
     audio: Path = Path()
@@ -39,6 +41,7 @@ class TranscriptionJob:
     task: Task = Task.TRANSCRIBE
     word_timestamps: bool = False
     words: RequestWords = field(default_factory=RequestWords)
+    selection: TermSelection | None = None
 
 
 class TranscriptionPipeline:
@@ -51,6 +54,7 @@ class TranscriptionPipeline:
         planner: PromptPlanner,
         dispatcher: Dispatcher,
         audio_metrics: AudioMetrics,
+        second_passes: SecondPasses,
         *,
         max_audio_seconds: float,
         deadline_seconds: float | None = None,
@@ -62,6 +66,7 @@ class TranscriptionPipeline:
         self._planner = planner
         self._dispatcher = dispatcher
         self._metrics = audio_metrics
+        self._second_passes = second_passes
         self._max_audio_seconds = max_audio_seconds
         self._deadline_seconds = deadline_seconds
         self._store_request_words = store_request_words
@@ -81,14 +86,15 @@ class TranscriptionPipeline:
         note(stage_seconds=timer.seconds)
         with timer.stage("glossary"):
             snapshot = await self._snapshot(job)
+        second_pass = self._second_passes.of(snapshot, job.words, job.selection) if snapshot is not None else None
         with timer.stage("prompt"):
-            plans = await asyncio.to_thread(self._plan, job, snapshot)
+            plans = await asyncio.to_thread(self._plan, job, snapshot, None if second_pass is None else ())
             plan = plans[ANY_LANGUAGE]
         with timer.stage("audio"):
             waveform, windows = await asyncio.get_running_loop().run_in_executor(self._threads, self._hear, job.audio)
         with timer.stage("decoding"):
             results: list[WindowResult] = []
-            async for result in self._decode(job, waveform, windows, plans):
+            async for result in self._decode(job, waveform, windows, plans, second_pass):
                 if not results:
                     plan = plans.get(result.language, plan)
                     self._sent(plan, snapshot)
@@ -103,9 +109,10 @@ class TranscriptionPipeline:
                 windows,
                 results,
                 duration=waveform.seconds,
-                prompt=prompt_receipt(plan, snapshot),
+                prompt=prompt_receipt(plan, snapshot, _selection(second_pass)),
                 fingerprint=self._dispatcher.fingerprint,
                 warnings=waveform.warnings,
+                relevance=second_pass.selections if second_pass is not None else (),
             )
         self._account(transcript, results, time.perf_counter() - started)
         return transcript
@@ -123,14 +130,17 @@ class TranscriptionPipeline:
                 error.param = "glossary"  # as requests call it
             raise
 
-    def _plan(self, job: TranscriptionJob, snapshot: GlossarySnapshot | None) -> dict[str, PromptPlan]:
-        """One plan per language the answer may turn out to be in; ANY_LANGUAGE is always there."""
+    def _plan(
+        self, job: TranscriptionJob, snapshot: GlossarySnapshot | None, ranked: Sequence[str] | None
+    ) -> dict[str, PromptPlan]:
+        """One plan per language the answer may turn out to be in; ANY_LANGUAGE is always there. `ranked`: see the
+        planner."""
         languages: dict[str, str | None] = {ANY_LANGUAGE: job.language}
         if job.language is None and snapshot is not None:
             languages |= {language: language for language in snapshot.languages()}
         try:
             return {
-                key: self._planner.plan(snapshot, language=language, words=job.words)
+                key: self._planner.plan(snapshot, language=language, words=job.words, ranked=ranked)
                 for key, language in languages.items()
             }
         except PromptOverBudget:
@@ -142,7 +152,12 @@ class TranscriptionPipeline:
         return waveform, pack_windows(speech_spans(waveform.samples))
 
     async def _decode(
-        self, job: TranscriptionJob, waveform: Waveform, windows: tuple[Window, ...], plans: dict[str, PromptPlan]
+        self,
+        job: TranscriptionJob,
+        waveform: Waveform,
+        windows: tuple[Window, ...],
+        plans: dict[str, PromptPlan],
+        second_pass: SecondPass | None,
     ) -> AsyncIterator[WindowResult]:
         if not windows:
             return
@@ -152,10 +167,11 @@ class TranscriptionPipeline:
             PromptSet({language: plan.ids for language, plan in plans.items()}),
             DecodeOptions(language=job.language, task=job.task, word_timestamps=job.word_timestamps),
             deadline=self._deadline_seconds,
+            follow_up=second_pass.follow_up if second_pass is not None else None,
         )
         try:
             async for result in decoding:
-                yield result
+                yield second_pass.settle(result) if second_pass is not None else result
         finally:
             decoding.cancel()
 
@@ -187,3 +203,7 @@ class TranscriptionPipeline:
             fallbacks=decoding.fallbacks,
             warnings=len(transcript.receipt.warnings),
         )
+
+
+def _selection(second_pass: SecondPass | None) -> TermSelection:
+    return TermSelection.STATIC if second_pass is None else TermSelection.RELEVANT

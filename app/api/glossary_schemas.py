@@ -17,7 +17,7 @@ from app.decoding.languages import parse_language
 from app.errors import InvalidRequest
 from app.glossary.bulk import ImportResult
 from app.glossary.repository import MAX_ID
-from app.glossary.term import Glossary, GlossarySettings, Placement, Revision, Term, TermChange
+from app.glossary.term import Glossary, GlossarySettings, Placement, Revision, Term, TermChange, TermSelection
 
 _ETAG = re.compile(r'(?:W/)?"(\d{1,18})"')
 _SYNONYM = AliasChoices("text", "term")
@@ -41,6 +41,10 @@ class SettingsBody(_Body):
     language: str | None = Field(None, description="Language that it is meant for, code or name; null: any.")
     token_budget: int | None = Field(None, ge=1, le=223, description="Prompt tokens; null: the server's.")
     max_terms: int | None = Field(None, ge=1, le=1_000_000, description="Most terms in a prompt; null: no limit.")
+    selection: TermSelection = Field(
+        TermSelection.STATIC,
+        description="`static`: the most important terms in every window; `relevant`: those that a window sounds like.",
+    )
 
     def onto(self, settings: GlossarySettings) -> GlossarySettings:
         given: dict[str, Any] = self.model_dump(include=self.model_fields_set - {"slug"})
@@ -79,6 +83,7 @@ class GlossaryShape(BaseModel):
     language: str | None
     token_budget: int | None
     max_terms: int | None
+    selection: TermSelection
     terms: int = Field(description="Number of terms, inactive ones too.")
 
     @classmethod
@@ -90,6 +95,7 @@ class GlossaryShape(BaseModel):
             language=own.language,
             token_budget=own.token_budget,
             max_terms=own.max_terms,
+            selection=own.selection,
             terms=glossary.terms,
         )
 

@@ -19,6 +19,7 @@ from app.api.openai_stream import streamed
 from app.api.state import State
 from app.decoding.request import Task
 from app.errors import InvalidRequest
+from app.glossary.term import TermSelection
 from app.pipeline import TranscriptionJob
 from app.prompt.planner import RequestWords
 from app.telemetry import request_id_var
@@ -31,7 +32,7 @@ router = APIRouter(
     route_class=FormRoute,
 )
 
-_TRANSLATION_FIELDS = frozenset({"file", "model", "prompt", "response_format", "temperature", "glossary"})
+_TRANSLATION_FIELDS = frozenset({"file", "model", "prompt", "response_format", "temperature", "glossary", "selection"})
 _TRANSCRIPTION_FIELDS = _TRANSLATION_FIELDS | {
     "language",
     "languages[]",
@@ -49,6 +50,8 @@ Text = Annotated[str, Form()]
 Format = Annotated[ResponseFormat, Form()]
 Temperature = Annotated[float, Form(ge=0, le=1, description="Only 0: decoding never samples.")]
 GlossaryHeader = Annotated[str | None, Header(description="Slug of the glossary; the field `glossary` goes first.")]
+Selection = Annotated[TermSelection | None, Form(description="Of ranked terms; none: as the glossary says.")]
+SelectionHeader = Annotated[TermSelection | None, Header(description="As the field `selection`, which goes first.")]
 
 
 @router.get("/models", summary="The served model, by its name and by OpenAI's")
@@ -75,6 +78,8 @@ async def transcriptions(
     chunking_strategy: Annotated[str, Form(description=_UNUSED)] = "",
     glossary: Text = "",
     x_lexicue_glossary: GlossaryHeader = None,
+    selection: Selection = None,
+    x_lexicue_selection: SelectionHeader = None,
     _idempotency_key: IdempotencyKey = None,
 ) -> Response:
     unused = await warn_or_refuse(request, _TRANSCRIPTION_FIELDS)
@@ -88,6 +93,7 @@ async def transcriptions(
         language=code,
         word_timestamps="word" in wanted,
         words=RequestWords(prompt, tuple(keywords)),
+        selection=selection or x_lexicue_selection,
     )
     if stream:
         refuse_with_stream(request)
@@ -115,6 +121,8 @@ async def translations(
     temperature: Temperature = 0,
     glossary: Text = "",
     x_lexicue_glossary: GlossaryHeader = None,
+    selection: Selection = None,
+    x_lexicue_selection: SelectionHeader = None,
     _idempotency_key: IdempotencyKey = None,
 ) -> Response:
     warnings = await warn_or_refuse(request, _TRANSLATION_FIELDS)
@@ -124,6 +132,7 @@ async def translations(
         glossary=(glossary or x_lexicue_glossary or "").strip() or default_glossary(request),
         task=Task.TRANSLATE,
         words=RequestWords(prompt),
+        selection=selection or x_lexicue_selection,
     )
 
     async def work(audio: Path) -> Response:

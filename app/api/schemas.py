@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
+from app.glossary.term import TermSelection
+
 
 def finite(value: float | None) -> float | None:
     """JSON has no infinity and no not-a-number: they are null."""
@@ -55,6 +57,31 @@ class PromptReceiptShape(_Shape):
     dropped: list[DroppedShape] = Field(description="The most important terms left out, at most 1,000.")
     dropped_by_reason: dict[str, int] = Field(description="All terms left out, counted.")
     stale: bool = Field(description="True when the database was away and the last glossary seen was used.")
+    selection: TermSelection = Field(description="How the ranked terms were selected; see `relevance` for `relevant`.")
+
+
+class OfferShape(_Shape):
+    term: str
+    heard: str = Field(description="The span of the first transcript that sounds like it.")
+    similarity: float = Field(description="Of sounds; 1 is the same.")
+    doubt: float = Field(description="Of the decoder about the span: mean negative log-probability of its tokens.")
+    relevance: float = Field(description="What terms are ranked by.")
+
+
+class ChangeShape(_Shape):
+    term: str
+    heard: str = Field(description="What the first transcript said.")
+    text: str = Field(description="What stands there now.")
+    similarity: float
+    doubt: float = Field(description="Of the decoder about the term.")
+
+
+class WindowSelectionShape(_Shape):
+    window: int
+    offered: list[OfferShape] = Field(description="The most relevant first.")
+    prompt_sha256: str
+    prompt_tokens: int
+    changes: list[ChangeShape]
 
 
 class DecodingReceiptShape(_Shape):
@@ -70,6 +97,7 @@ class ReceiptShape(_Shape):
     prompt: PromptReceiptShape
     decoding: DecodingReceiptShape
     warnings: list[str]
+    relevance: list[WindowSelectionShape] = Field(description="Windows decoded again, with terms of their own.")
 
 
 class TranscriptShape(_Shape):

@@ -17,6 +17,7 @@ from app.api.state import State
 from app.decoding.languages import parse_language
 from app.decoding.request import Task
 from app.errors import InvalidRequest
+from app.glossary.term import TermSelection
 from app.pipeline import TranscriptionJob
 from app.prompt.planner import RequestWords
 from app.telemetry import request_id_var
@@ -28,6 +29,7 @@ _FIELDS = frozenset(
     {
         "file",
         "glossary",
+        "selection",
         "revision",
         "language",
         "task",
@@ -64,6 +66,9 @@ async def transcribe(
     keywords: Annotated[
         list[str], Form(alias="keywords[]", description="Terms for this request only, the first the most important.")
     ] = [],  # noqa: B006 - the framework copies it
+    selection: Annotated[
+        TermSelection | None, Form(description="Of the glossary's ranked terms; none: as the glossary says.")
+    ] = None,
     _idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """The file is a field of a form, or the whole body with `Content-Type: audio/...`, `video/...` or
@@ -80,6 +85,7 @@ async def transcribe(
         task=task,
         word_timestamps=word_timestamps,
         words=RequestWords(prompt, tuple(keywords)),
+        selection=selection,
     )
 
     async def work(audio: Path) -> Response:

@@ -12,12 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.client import DEFAULT_URL, Json, Url, call, connect
+from app.glossary.term import TermSelection
 
 
 def transcribe(
     files: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, readable=True, help="Recordings.")],
     glossary: Annotated[str | None, typer.Option(help="Slug of the glossary; none: no bias.")] = None,
     language: Annotated[str | None, typer.Option(help="Code or name; none: detect.")] = None,
+    selection: Annotated[TermSelection | None, typer.Option(help="Of terms; none: as the glossary says.")] = None,
     as_json: Json = False,
     url: Url = DEFAULT_URL,
 ) -> None:
@@ -35,7 +37,7 @@ def transcribe(
         bar = progress.add_task("Transcribing", total=len(files))
         for file in files:
             progress.update(bar, description=file.name)
-            answer = transcribe_file(client, file, glossary=glossary, language=language)
+            answer = transcribe_file(client, file, glossary=glossary, language=language, selection=selection)
             if as_json:
                 typer.echo(json.dumps({"file": str(file), **answer}, ensure_ascii=False))
             else:
@@ -44,10 +46,16 @@ def transcribe(
 
 
 def transcribe_file(
-    client: httpx.Client, file: Path, *, glossary: str | None = None, language: str | None = None
+    client: httpx.Client,
+    file: Path,
+    *,
+    glossary: str | None = None,
+    language: str | None = None,
+    selection: str | None = None,
 ) -> dict[str, Any]:
     """The server's answer for one recording; exits with a clear line when it refuses."""
-    fields = {name: value for name, value in (("glossary", glossary), ("language", language)) if value}
+    given = (("glossary", glossary), ("language", language), ("selection", selection))
+    fields = {name: value for name, value in given if value}
     with file.open("rb") as handle:
         response = call(client, "POST", "/transcribe", files={"file": (file.name, handle)}, data=fields)
     answer: dict[str, Any] = response.json()

@@ -169,6 +169,7 @@ class GlossaryEditor:
             "language": glossary.settings.language,
             "token_budget": glossary.settings.token_budget,
             "max_terms": glossary.settings.max_terms,
+            "selection": glossary.settings.selection,
             "deleted": deleted,
         }
         revision = glossary.revision + 1

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-from app.glossary.term import PLACEMENT_ORDER
+from app.glossary.term import PLACEMENT_ORDER, TermSelection
 
 metadata = MetaData(
     naming_convention={
@@ -39,6 +39,7 @@ C_TEXT = Text(collation="C")
 
 # Declared in the order of importance, which is how Postgres sorts an enum.
 placement_type = Enum(*PLACEMENT_ORDER, name="term_placement", metadata=metadata)
+selection_type = Enum(*TermSelection, name="term_selection", metadata=metadata)
 
 glossaries = Table(
     "glossaries",
@@ -48,6 +49,7 @@ glossaries = Table(
     Column("language", C_TEXT),
     Column("token_budget", Integer),
     Column("max_terms", Integer),
+    Column("selection", selection_type, nullable=False, server_default="static"),
     Column("revision", BigInteger, nullable=False),
     # A deleted glossary keeps its row, so that its slug never gives one revision number to two contents.
     Column("deleted", Boolean, nullable=False, server_default=text("false")),
@@ -69,6 +71,7 @@ revisions = Table(
     Column("language", C_TEXT),
     Column("token_budget", Integer),
     Column("max_terms", Integer),
+    Column("selection", selection_type, nullable=False, server_default="static"),
     Column("deleted", Boolean, nullable=False, server_default=text("false")),
 )
 

@@ -14,7 +14,7 @@ from app.db import driver_connection
 from app.errors import NotFound
 from app.glossary.models import glossaries, is_current, placement_type, revisions, terms
 from app.glossary.normalise import match_key, normalise_text
-from app.glossary.term import Glossary, GlossarySettings, Placement, Revision, Term, TermChange
+from app.glossary.term import Glossary, GlossarySettings, Placement, Revision, Term, TermChange, TermSelection
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 MAX_ID = 2**63 - 1
@@ -112,7 +112,7 @@ async def settings_at(session: AsyncSession, glossary: Glossary, revision: int) 
         query = select(revisions).where(revisions.c.glossary_id == glossary.id, revisions.c.revision == revision)
         row = (await session.execute(query)).one_or_none()
         if row is not None and not row.deleted:
-            return GlossarySettings(row.language, row.token_budget, row.max_terms)
+            return GlossarySettings(row.language, row.token_budget, row.max_terms, TermSelection(row.selection))
     raise NotFound(
         "The glossary has no such revision; GET /glossaries/{slug}/revisions lists them.",
         param="revision",
@@ -160,7 +160,7 @@ def _maybe_term(row: Sequence[Any]) -> Term | None:
 
 
 def _glossary(row: Any, count: int) -> Glossary:
-    settings = GlossarySettings(row.language, row.token_budget, row.max_terms)
+    settings = GlossarySettings(row.language, row.token_budget, row.max_terms, TermSelection(row.selection))
     return Glossary(row.slug, row.revision, settings, count, row.id)
 
 

@@ -183,7 +183,13 @@ def _snapshot(
     glossary: Glossary, revision: int, settings: GlossarySettings, terms: tuple[Term, ...]
 ) -> GlossarySnapshot:
     return GlossarySnapshot(
-        glossary.slug, revision, settings.language, settings.token_budget, settings.max_terms, terms
+        glossary.slug,
+        revision,
+        settings.language,
+        settings.token_budget,
+        settings.max_terms,
+        terms,
+        selection=settings.selection,
     )
 
 

@@ -14,6 +14,14 @@ class Placement(StrEnum):
     RANKED = "ranked"
 
 
+class TermSelection(StrEnum):
+    """Which ranked terms a window is decoded with. `static`: the most important ones that fit, the same for every
+    window; `relevant`: those that sound like something in the window's first transcript."""
+
+    STATIC = "static"
+    RELEVANT = "relevant"
+
+
 PLACEMENT_ORDER: dict[Placement, int] = {Placement.PINNED: 0, Placement.SEED: 1, Placement.RANKED: 2}
 
 
@@ -47,6 +55,7 @@ class GlossarySnapshot:
     max_terms: int | None = None
     terms: tuple[Term, ...] = ()
     stale: bool = False
+    selection: TermSelection = TermSelection.STATIC
 
     def languages(self) -> tuple[str, ...]:
         """The languages that have terms of their own, sorted."""
@@ -66,6 +75,7 @@ class GlossarySettings:
     language: str | None = None
     token_budget: int | None = None
     max_terms: int | None = None
+    selection: TermSelection = TermSelection.STATIC
 
 
 @dataclass(frozen=True, slots=True)

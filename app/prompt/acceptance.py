@@ -62,7 +62,7 @@ def folded(text: str) -> str:
 
 def _change(offer: Candidate, before: str, span: tuple[int, int], text: str, doubt: float) -> Change | None:
     heard = before[span[0] : span[1]]
-    if not heard or folded(heard) == folded(offer.term):
+    if not heard or heard == text:
         return None
     similarity = Levenshtein.normalized_similarity(sound_key(sounds_of(offer.term)), sound_key(sounds_of(heard)))
     if similarity < LEAST_SIMILAR or doubt > MOST_DOUBT:

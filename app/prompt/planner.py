@@ -69,15 +69,17 @@ class PromptPlanner:
         language: str | None = None,
         words: RequestWords = RequestWords(),
         profile: str = "whisper",
+        ranked: Sequence[str] | None = None,
     ) -> PromptPlan:
-        """The prompt for one language; `language` None takes the terms of any language only.
+        """The prompt for one language; `language` None takes the terms of any language only. `ranked`: these texts in
+        place of the snapshot's ranked terms, the most important first.
 
         Raises PromptOverBudget when the request's own words do not fit beside the reserved tail, InvalidText when they
         cannot be used, InvalidRequest for an unknown profile.
         """
         limits = self._limits(snapshot, profile_named(profile))
-        if snapshot is None or words != RequestWords():
-            plan = self._make(snapshot, language, words, profile, limits)
+        if snapshot is None or words != RequestWords() or ranked is not None:
+            plan = self._make(snapshot, language, words, profile, limits, ranked)
         else:
             key = (snapshot.slug, snapshot.revision, snapshot.language, language, profile, limits)
             known = self._plans.get(key, snapshot.terms)
@@ -133,9 +135,12 @@ class PromptPlanner:
         words: RequestWords,
         profile: str,
         limits: Limits,
+        ranked: Sequence[str] | None = None,
     ) -> PromptPlan:
-        pinned, seeds, ranked = self._grouped(snapshot, language) if snapshot else _NO_GROUPS
-        groups = (pinned, seeds, *words.groups(), ranked)
+        pinned, seeds, rest = self._grouped(snapshot, language) if snapshot else _NO_GROUPS
+        if ranked is not None:
+            rest = Group(Block.RANKED, list(ranked))
+        groups = (pinned, seeds, *words.groups(), rest)
         gap = gap_for(language or (snapshot.language if snapshot else None))
         selection = select(groups, limits=limits, gap=gap, costs=self._costs)
         self._refuse_words_that_do_not_fit(selection, limits, words)

@@ -5,7 +5,7 @@ The measurements behind every figure here are in docs/adr/0080-relevant-terms.md
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,8 +40,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`start`, `end`: the span of the first transcript that sounds like the term, `heard`: its text. `similarity`: of
-    sounds, 1 is the same; `doubt`: of the decoder, 0 is none; `relevance`: what candidates are ranked by."""
+    """A term that a window may have meant. `start`, `end`: the span of the first transcript that sounds like it,
+    `heard`: its text. `similarity`: of sounds, 1 is the same; `doubt`: of the decoder about the span, 0 is none;
+    `relevance`: what candidates are ranked by."""
 
     term: str
     start: int
@@ -90,9 +91,13 @@ def candidates(pieces: Sequence[Piece], index: SoundIndex) -> tuple[Candidate, .
 
 
 def offered(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The few to decode with, the most relevant first: the best of every span and its near rivals."""
+    """The few to decode with, the most relevant first: the best of every span and its near rivals. Where a term is
+    spelled already there is nothing to offer."""
     chosen: list[Candidate] = []
+    spelled = [candidate for candidate in found if candidate.heard == candidate.term]
     for candidate in found:
+        if any(other.overlaps(candidate) for other in spelled):
+            continue
         if candidate.relevance < LEAST_RELEVANT or len(chosen) == MOST_OFFERED:
             break
         rivals = [other for other in chosen if other.overlaps(candidate)]
@@ -100,11 +105,6 @@ def offered(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
         if near and len(rivals) < MOST_PER_SPAN:
             chosen.append(candidate)
     return tuple(chosen)
-
-
-def ways_to_say(terms: Sequence[tuple[str, Sequence[str]]]) -> Mapping[str, tuple[str, ...]]:
-    """What an index is made of: each term's own spelling and its `sounds_like`."""
-    return {text: (text, *sounds_like) for text, sounds_like in terms}
 
 
 def _places(heard: Sequence[Unit], index: SoundIndex) -> Iterator[tuple[list[_Span], list[Spoken]]]:

@@ -8,9 +8,10 @@ from itertools import islice
 
 from app.audio.waveform import Window
 from app.decoding.request import DecodedSegment, Outcome, WindowResult
-from app.glossary.term import GlossarySnapshot
+from app.glossary.term import GlossarySnapshot, TermSelection
 from app.prompt.budget import PRECEDENCE
 from app.prompt.plan import PromptPlan
+from app.transcript.second_pass import WindowSelection
 
 # A glossary may have 100,000 terms; an answer that names them all would be megabytes.
 LISTED_DROPPED = 1000
@@ -61,6 +62,7 @@ class PromptReceipt:
     dropped: tuple[dict[str, str], ...]
     dropped_by_reason: dict[str, int]
     stale: bool
+    selection: TermSelection = TermSelection.STATIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Receipt:
     prompt: PromptReceipt
     decoding: DecodingReceipt
     warnings: tuple[str, ...]
+    relevance: tuple[WindowSelection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,9 @@ class Transcript:
     receipt: Receipt
 
 
-def prompt_receipt(plan: PromptPlan, snapshot: GlossarySnapshot | None) -> PromptReceipt:
+def prompt_receipt(
+    plan: PromptPlan, snapshot: GlossarySnapshot | None, selection: TermSelection = TermSelection.STATIC
+) -> PromptReceipt:
     return PromptReceipt(
         sha256=plan.sha256,
         glossary=snapshot.slug if snapshot else None,
@@ -109,6 +114,7 @@ def prompt_receipt(plan: PromptPlan, snapshot: GlossarySnapshot | None) -> Promp
         ),
         dropped_by_reason={reason.value: count for reason, count in plan.dropped_by_reason.items()},
         stale=bool(snapshot and snapshot.stale),
+        selection=selection,
     )
 
 
@@ -120,6 +126,7 @@ def assemble(
     prompt: PromptReceipt,
     fingerprint: str,
     warnings: Sequence[str] = (),
+    relevance: Sequence[WindowSelection] = (),
 ) -> Transcript:
     """One transcript from the results of all windows, in window order.
 
@@ -150,6 +157,7 @@ def assemble(
                 skipped_windows=sum(result.outcome is Outcome.NO_SPEECH for result in results),
             ),
             warnings=(*warnings, *_window_warnings(windows, results)),
+            relevance=tuple(relevance),
         ),
     )
 

@@ -17,14 +17,18 @@ from prometheus_client import CollectorRegistry
 from app.audio import vad
 from app.audio.metrics import AudioMetrics
 from app.audio.waveform import SAMPLE_RATE, Samples, Span
+from app.decoding.decoding import FollowUp
 from app.decoding.request import ANY_LANGUAGE, DecodedSegment, DecodeOptions, Outcome, PromptSet, WindowResult
 from app.errors import InvalidAudio, NotFound, PromptOverBudget
 from app.glossary.term import GlossarySnapshot, Placement, Term
 from app.pipeline import TranscriptionJob, TranscriptionPipeline
 from app.prompt.metrics import PromptMetrics
 from app.prompt.planner import PromptPlanner, RequestWords
+from app.prompt.relevance_metrics import RelevanceMetrics
+from app.prompt.term_indexes import TermIndexes
 from app.telemetry import request_facts_var
 from app.tracing import open_tracing
+from app.transcript.second_pass import SecondPasses
 
 CLINIC = GlossarySnapshot(
     "clinic",
@@ -90,6 +94,7 @@ class Queue:
         options: DecodeOptions,
         *,
         deadline: float | None = None,
+        follow_up: FollowUp | None = None,
     ) -> Submitted:
         self.submitted.append(Submitted(prompts, options, len(windows), self.language, self.blocked, self.started))
         return self.submitted[-1]
@@ -112,11 +117,13 @@ def pipeline(
     queue: Queue, glossaries: Glossaries | None = None, registry: CollectorRegistry | None = None, **options: Any
 ) -> TranscriptionPipeline:
     registry = registry or CollectorRegistry()
+    planner = PromptPlanner(BytesCounter(), default_budget=223, metrics=PromptMetrics(registry))
     parts: Any = (
         glossaries or Glossaries(),
-        PromptPlanner(BytesCounter(), default_budget=223, metrics=PromptMetrics(registry)),
+        planner,
         queue,
         AudioMetrics(registry),
+        SecondPasses(planner, TermIndexes(), BytesCounter(), RelevanceMetrics(registry)),
     )
     return TranscriptionPipeline(*parts, max_audio_seconds=60, **options)
 

@@ -1,0 +1,142 @@
+"""Selection by relevance for one request. In: the first result of each window. Out: the prompt to decode it again with,
+then the window with the terms that were won, and the account of both. Event loop thread; matching on a thread of its
+own, since 100,000 terms take longer than the loop may stand still."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from app.decoding.request import ANY_LANGUAGE, DecodedSegment, DecodedWord, Outcome, PromptSet, WindowResult
+from app.glossary.term import GlossarySnapshot, TermSelection
+from app.prompt.acceptance import Change, accepted
+from app.prompt.planner import PromptPlanner, RequestWords
+from app.prompt.relevance import Candidate, Piece, candidates, offered
+from app.prompt.relevance_metrics import RelevanceMetrics
+from app.prompt.term_indexes import TermIndexes
+from app.prompt.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSelection:
+    """What was offered for one window and why, with which prompt it was decoded again, and what changed."""
+
+    window: int
+    offered: tuple[Candidate, ...]
+    prompt_sha256: str
+    prompt_tokens: int
+    changes: tuple[Change, ...] = ()
+
+
+class SecondPass:
+    """One request's. `follow_up` is for the dispatcher, `settle` for each result in turn; `selections` lists the
+    windows that were decoded again."""
+
+    def __init__(
+        self,
+        planner: PromptPlanner,
+        indexes: TermIndexes,
+        counter: TokenCounter,
+        metrics: RelevanceMetrics,
+        snapshot: GlossarySnapshot,
+        words: RequestWords,
+    ) -> None:
+        self._planner = planner
+        self._indexes = indexes
+        self._counter = counter
+        self._metrics = metrics
+        self._snapshot = snapshot
+        self._words = words
+        self._offers: dict[int, WindowSelection] = {}
+        self.selections: list[WindowSelection] = []
+
+    async def follow_up(self, result: WindowResult) -> PromptSet | None:
+        """The prompt for a second decoding, or None when nothing of the glossary was heard."""
+        if result.outcome is not Outcome.DECODED or not result.pieces:
+            return None
+        with self._metrics.matching():
+            selection = await asyncio.to_thread(self._select, result)
+        if selection is None:
+            return None
+        self._offers[result.index], ids = selection
+        return PromptSet({ANY_LANGUAGE: ids})
+
+    def settle(self, result: WindowResult) -> WindowResult:
+        """The first result with the changes that the second one justifies; the same object if there are none."""
+        selection = self._offers.pop(result.index, None)
+        again = result.again
+        if selection is None or again is None:
+            return result
+        changes = accepted(_pieces(result), _pieces(again), selection.offered)
+        self.selections.append(replace(selection, changes=changes))
+        self._metrics.tried(len(selection.offered), len(changes), again.seconds)
+        return replace(result, segments=self._changed(result.segments, changes), again=None)
+
+    def _select(self, result: WindowResult) -> tuple[WindowSelection, tuple[int, ...]] | None:
+        index = self._indexes.of(self._snapshot, result.language)
+        offers = offered(candidates(_pieces(result), index))
+        if not offers:
+            return None
+        texts = [offer.term for offer in offers]
+        plan = self._planner.plan(self._snapshot, language=result.language, words=self._words, ranked=texts)
+        kept = {term.text for term in plan.kept}
+        offers = tuple(offer for offer in offers if offer.term in kept)
+        if not offers:
+            return None
+        return WindowSelection(result.index, offers, plan.sha256, plan.tokens), plan.ids
+
+    def _changed(self, segments: Sequence[DecodedSegment], changes: Sequence[Change]) -> tuple[DecodedSegment, ...]:
+        """A change that reaches over the end of a segment belongs to the one it begins in."""
+        done: list[DecodedSegment] = []
+        at = 0
+        for segment in segments:
+            end = at + len(segment.text)
+            text, words = segment.text, segment.words
+            for change in reversed(changes):
+                first, last = max(change.start, at) - at, min(change.end, end) - at
+                if first < last:
+                    new = change.text if change.start >= at else ""
+                    text = text[:first] + new + text[last:]
+                    words = _words_with(words, segment.text, first, last, new, change) if words else words
+            if text != segment.text:
+                segment = replace(segment, text=text, words=words, tokens=tuple(self._counter.encode(text)))
+            done.append(segment)
+            at = end
+        return tuple(segment for segment in done if segment.text.strip())
+
+
+class SecondPasses:
+    """What the second passes of all requests share."""
+
+    def __init__(
+        self, planner: PromptPlanner, indexes: TermIndexes, counter: TokenCounter, metrics: RelevanceMetrics
+    ) -> None:
+        self._shared = planner, indexes, counter, metrics
+
+    def of(self, snapshot: GlossarySnapshot, words: RequestWords, selection: TermSelection | None) -> SecondPass | None:
+        """None where terms are selected statically. `selection` None: as the glossary says."""
+        if (selection or snapshot.selection) is TermSelection.STATIC:
+            return None
+        return SecondPass(*self._shared, snapshot, words)
+
+
+def _words_with(
+    words: tuple[DecodedWord, ...], text: str, first: int, last: int, new: str, change: Change
+) -> tuple[DecodedWord, ...]:
+    """The words that `first` to `last` of the segment's text touch become one, from the first's start to the last's
+    end; what they have beside the span is kept."""
+    bounds = [0]
+    for word in words:
+        bounds.append(bounds[-1] + len(word.text))
+    touched = [n for n, (start, end) in enumerate(pairwise(bounds)) if start < last and end > first]
+    if not touched:
+        return words
+    low, high = touched[0], touched[-1]
+    spoken = text[bounds[low] : first] + new + text[last : bounds[high + 1]]
+    one = DecodedWord(words[low].start, words[high].end, spoken, round(math.exp(-change.doubt), 4))
+    return (*words[:low], *((one,) if spoken.strip() else ()), *words[high + 1 :])
+
+
+def _pieces(result: WindowResult) -> tuple[Piece, ...]:
+    return tuple(Piece(piece.text, piece.logprob) for piece in result.pieces)
