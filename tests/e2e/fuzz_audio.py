@@ -76,9 +76,7 @@ def main(files: int) -> int:
         tracebacks = server.log.read_text().count("Traceback")
     print(f"{files} files in {seconds:.0f} s; slowest answer {report.slowest:.1f} s")
     print("answers:", dict(report.answers.most_common()))
-    print(
-        f"memory: {report.megabytes[0]} MB after 100, {report.megabytes[-1]} MB at the end, ratio {report.growth:.2f}"
-    )
+    print(f"memory in MB after each hundred: {report.megabytes}, end over a tenth of the way: {report.growth:.2f}")
     print("faults:", report.faults or "none", "; tracebacks in the log:", tracebacks)
     return int(bool(report.faults or tracebacks))
 
