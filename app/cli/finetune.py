@@ -74,7 +74,7 @@ def prepare(
             workers=workers or len(os.sched_getaffinity(0)),
             ray=ray,
         )
-        with _Meter() as meter:
+        with _Meter("Preparing") as meter:
             told = run(manifest, out, options, meter.tell)
     except ModuleNotFoundError as error:
         fail(f"{error.name} is missing; install it with: pip install 'lexicue[finetune]'")
@@ -95,7 +95,7 @@ def check(
     try:
         from app.finetune.check import check as run
 
-        with _Meter() as meter:
+        with _Meter("Checking") as meter:
             findings = run(out, _model_folder(model), show=show, tick=meter.step)
     except ModuleNotFoundError as error:
         fail(f"{error.name} is missing; install it with: pip install 'lexicue[finetune]'")
@@ -130,13 +130,13 @@ def _terms(file: Path | None) -> tuple[str, ...]:
 class _Meter:
     """How far it is, how fast it goes and how long it takes: a bar on a terminal, a line every 10 s elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str) -> None:
         columns = (
             *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TaskProgressColumn()),
             *(TextColumn("{task.fields[rate]}"), TimeRemainingColumn()),
         )
         self._bar = Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
-        self._task = self._bar.add_task("Preparing", total=None, rate="")
+        self._task = self._bar.add_task(doing, total=None, rate="")
         self._begun = self._said = time.monotonic()
 
     def __enter__(self) -> "_Meter":

@@ -54,9 +54,10 @@ class Findings:
 
 
 def check(address: str, model: Path, *, show: int, tick: Callable[[], None]) -> Findings:
-    """Hashes, shapes, numbers and labels of every row; then, if all is well, the whole through `datasets`. `show`: how many
-    examples to keep for looking at, one a shard. Raises InvalidRequest when there is no finished set there or it was
-    made for another tokenizer."""
+    """Hashes, shapes, numbers and labels of every row; then, if all is well, the whole through `datasets`.
+
+    `show`: how many examples to keep for looking at, one a shard. Raises InvalidRequest when there is no finished set
+    there or it was made for another tokenizer."""
     storage = Storage(address)
     told = json.loads(storage.read_text(REPORT) or "null")
     if told is None or storage.read_text(INDEX) is None:

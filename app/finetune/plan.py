@@ -41,13 +41,15 @@ class Chunk:
 
 @dataclass(slots=True)
 class Plan:
-    """`rejects` are those of the input itself, in a file of JSON lines; `first` counts them by reason."""
+    """`rejects` are those of the input itself, in a file of JSON lines; `first` counts them by reason. `numbers`: of
+    the next chunk of each group."""
 
     scratch: Path
     base: Path
     recipe: Recipe
     chunks: list[Chunk] = field(default_factory=list)
     first: Counter[str] = field(default_factory=Counter)
+    numbers: Counter[_Group] = field(default_factory=Counter)
     entries: int = 0
 
     @property
@@ -103,8 +105,8 @@ def _placed(entry: Entry, division: Division) -> _Group | Reject:
 
 def _close(plan: Plan, group: _Group, entries: list[Entry]) -> None:
     split, kind = group
-    prefix = f"{split.value}/{kind}-"
-    name = f"{prefix}{sum(chunk.name.startswith(prefix) for chunk in plan.chunks):05}"
+    name = f"{split.value}/{kind}-{plan.numbers[group]:05}"
+    plan.numbers[group] += 1
     digest = hashlib.sha256(f"{_FORMAT} {_settings(plan.recipe)}\n".encode())
     path = plan.path(name)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -143,7 +143,10 @@ class _Run:
 
     def _record(self, name: str) -> Record:
         text = self._storage.read_text(record_name(name))
-        record: Record = json.loads(text) if text else {"key": None}
+        try:
+            record: Record = json.loads(text or "")
+        except ValueError:  # none, or a half one that some remote storage kept
+            return {"key": None}
         return record
 
     def _write_rejects(self) -> None:

@@ -1,6 +1,7 @@
 """The same chunks on a Ray cluster. In: jobs. Out: their records, in the order in which they are done. Main thread; the
 work runs on the cluster's nodes, which must see the recordings, the tokenizer and the output under the same paths."""
 
+import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from app.finetune.worker import ONE_THREAD
 
 # How often Ray does a chunk again when its node or process was lost.
 _RETRIES = 5
+_CONNECT_SECONDS = 5.0
 
 
 class RayCluster:
@@ -27,8 +29,9 @@ class RayCluster:
         except ImportError:
             raise InvalidRequest("--ray needs the extra: pip install ray", param="ray") from None
         try:
+            _require_listening(self._address)
             ray.init(address=self._address, log_to_driver=False, runtime_env={"env_vars": ONE_THREAD})
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise InvalidRequest(f"No Ray cluster answers there: {error}", param="ray") from None
         try:
             remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(_prepare)
@@ -51,6 +54,13 @@ class RayCluster:
             raise InternalError(f"A chunk could not be done on the cluster: {error}") from None
         self._tick(pending.pop(done[0]))
         return record
+
+
+def _require_listening(address: str) -> None:
+    """Ray itself would wait for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
 
 
 def _prepare(job: str) -> dict[str, Any]:
