@@ -71,13 +71,13 @@ def probing(server: Server) -> Iterator[list[list[str]]]:
         try:
             yield probes
         finally:
-            output, _ = process.communicate("over", timeout=60)
+            output, _ = process.communicate("over", timeout=300)
             probes += [line.split() for line in output.splitlines()]
 
 
 def post(server: Server, audio: bytes) -> httpx.Response:
     return httpx.post(
-        f"{server.url}/transcribe?glossary=clinic", content=audio, headers={"Content-Type": "audio/wav"}, timeout=120
+        f"{server.url}/transcribe?glossary=clinic", content=audio, headers={"Content-Type": "audio/wav"}, timeout=300
     )
 
 
@@ -94,7 +94,7 @@ def test_exactly_what_fits_is_admitted_and_the_probe_answers_throughout(
         with probing(server) as probes, ThreadPoolExecutor(CLIENTS) as clients:
             waiting = [clients.submit(post, server, audio) for _ in range(REQUESTS)]
             answers = []
-            for done in as_completed(waiting, timeout=120):
+            for done in as_completed(waiting, timeout=300):
                 answers.append(done.result())
                 if len(answers) == REQUESTS - ADMITTED:
                     model.resume()
@@ -114,19 +114,20 @@ def test_exactly_what_fits_is_admitted_and_the_probe_answers_throughout(
 
 def test_a_stop_under_load_finishes_or_refuses_and_cuts_nobody(tmp_path: Path) -> None:
     audio, _ = spoken(2)
-    server = start_server(tmp_path / "data", "--sample", LEXICUE_ENGINE="scripted")
+    patience = {"LEXICUE_DRAIN_SECONDS": "300", "LEXICUE_STALL_SECONDS": "300"}
+    server = start_server(tmp_path / "data", "--sample", LEXICUE_ENGINE="scripted", **patience)
     model = model_process(server)
     stopping, half_sent = threading.Event(), threading.Semaphore(0)
 
     def half_then_the_rest() -> Iterator[bytes]:
         yield audio[:1000]
         half_sent.release()
-        stopping.wait(60)
+        stopping.wait(300)
         yield audio[1000:]
 
     def slowly() -> httpx.Response:
         headers = {"Content-Type": "audio/wav"}
-        return httpx.post(f"{server.url}/transcribe", content=half_then_the_rest(), headers=headers, timeout=120)
+        return httpx.post(f"{server.url}/transcribe", content=half_then_the_rest(), headers=headers, timeout=300)
 
     try:
         model.suspend()
@@ -134,20 +135,20 @@ def test_a_stop_under_load_finishes_or_refuses_and_cuts_nobody(tmp_path: Path) -
             whole: list[Future[httpx.Response]] = [clients.submit(post, server, audio) for _ in range(16)]
             half = [clients.submit(slowly) for _ in range(8)]
             for _ in half:
-                assert half_sent.acquire(timeout=60)
+                assert half_sent.acquire(timeout=300)
             with server.client() as client:
                 while "lexicue_queue_audio_seconds 0.0" in client.get("/metrics").text:
                     pass  # until the first of them are on the model
             server.process.terminate()
             stopping.set()
-            for answer in as_completed(half, timeout=60):
+            for answer in as_completed(half, timeout=300):
                 assert (answer.result().status_code, answer.result().json()["error"]["code"]) == (503, "not_ready")
             model.resume()
-            statuses = Counter(answer.result().status_code for answer in as_completed(whole, timeout=60))
+            statuses = Counter(answer.result().status_code for answer in as_completed(whole, timeout=300))
         assert set(statuses) <= {200, 503}
         assert statuses[200] >= 1
         assert statuses.total() == 16
-        assert server.process.wait(60) == 0
+        assert server.process.wait(300) == 0
     finally:
         stop_server(server)
 
