@@ -1,5 +1,7 @@
 """What is shipped for operators, read as data, and the metrics that the code has."""
 
+import importlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -10,11 +12,6 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from app.audio.metrics import AudioMetrics
-from app.db_metrics import DatabaseMetrics
-from app.decoding.metrics import DecodingMetrics
-from app.glossary.metrics import GlossaryMetrics
-from app.prompt.metrics import PromptMetrics
 from app.telemetry import Telemetry
 
 ROOT = Path(__file__).parents[2]
@@ -33,11 +30,16 @@ class _Pool:
 
 
 def registry() -> CollectorRegistry:
-    """A registry with every metric that a server has."""
+    """A registry with every metric that a server has: the classes of all modules that are named for metrics."""
     telemetry = Telemetry(version="0")
-    for station in (AudioMetrics, DecodingMetrics, GlossaryMetrics, PromptMetrics):
-        station(telemetry.registry)
-    telemetry.registry.register(DatabaseMetrics(_Pool()))
+    for path in sorted((ROOT / "app").rglob("*metrics.py")):
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for name, station in inspect.getmembers(module, inspect.isclass):
+            if name.endswith("Metrics") and station.__module__ == module.__name__:
+                if hasattr(station, "collect"):
+                    telemetry.registry.register(station(_Pool()))
+                else:
+                    station(telemetry.registry)
     return telemetry.registry
 
 
