@@ -13,8 +13,8 @@ from started_server import ROOT, Server, start_server, stop_server
 AUDIO = (ROOT / "tests" / "data" / "audio" / "jfk.mp3").read_bytes()
 LIMITS = {
     "LEXICUE_ENGINE": "scripted",
-    "LEXICUE_DEADLINE_SECONDS": "2",
-    "LEXICUE_STALL_SECONDS": "1",
+    "LEXICUE_DEADLINE_SECONDS": "5",
+    "LEXICUE_STALL_SECONDS": "3",
     "LEXICUE_MAX_FORM_FIELDS": "20",
     "LEXICUE_MAX_FORM_FIELD_BYTES": "2000",
     "LEXICUE_MAX_HEADER_BYTES": "8192",

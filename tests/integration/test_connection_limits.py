@@ -17,7 +17,7 @@ from app.api.middleware import RequestContext
 from app.api.upload_limits import UploadLimits
 from app.telemetry import Telemetry
 
-LIMITS = ConnectionLimits(max_header_bytes=4096, max_headers=50, stall_seconds=0.5)
+PATIENT, IMPATIENT = 60.0, 0.5
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -25,11 +25,12 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class Service:
     """A server of a few lines; `arrived` is set when the first byte of a body is there."""
 
-    def __init__(self) -> None:
+    def __init__(self, stall_seconds: float) -> None:
+        self.limits = ConnectionLimits(max_header_bytes=4096, max_headers=50, stall_seconds=stall_seconds)
         self.arrived = asyncio.Event()
         self.telemetry = Telemetry(version="test")
         app = FastAPI()
-        app.add_middleware(UploadLimits, max_uploads=2, stall_seconds=0.5, min_bytes_per_second=100_000)
+        app.add_middleware(UploadLimits, max_uploads=2, stall_seconds=stall_seconds, min_bytes_per_second=100_000)
         app.add_middleware(RequestContext, telemetry=self.telemetry)
         install_error_handlers(app)
 
@@ -50,7 +51,7 @@ class Service:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[int]:
         config = uvicorn.Config(
-            self.app, port=0, http=bounded(LIMITS), ws="none", log_config=None, timeout_graceful_shutdown=9
+            self.app, port=0, http=bounded(self.limits), ws="none", log_config=None, timeout_graceful_shutdown=9
         )
         server = uvicorn.Server(config)
         config.load()
@@ -68,7 +69,13 @@ class Service:
 
 @pytest.fixture
 async def service() -> Service:
-    return Service()
+    return Service(PATIENT)
+
+
+@pytest.fixture
+async def impatient() -> Service:
+    """Ends whoever stands still for half a second."""
+    return Service(IMPATIENT)
 
 
 async def talk(port: int, *data: bytes) -> tuple[int, Any]:
@@ -93,9 +100,8 @@ async def talk(port: int, *data: bytes) -> tuple[int, Any]:
         (b"GET /" + b"a" * 5000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 431, "headers_too_large"),
         (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 5000 + b"\r\n\r\n", 431, "headers_too_large"),
         (b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: a\r\n" % n for n in range(60)) + b"\r\n", 431, "headers_too_large"),
-        (b"GET / HTTP/1.1\r\nHost: x", 408, "request_too_slow"),
     ],
-    ids=["tls", "bad-name", "bad-value", "long-address", "long-header", "many-headers", "no-end"],
+    ids=["tls", "bad-name", "bad-value", "long-address", "long-header", "many-headers"],
 )
 async def test_what_is_no_request_is_refused_in_the_envelope(
     service: Service, data: bytes, status: int, code: str
@@ -112,15 +118,21 @@ async def test_a_header_without_an_end_is_not_collected(service: Service) -> Non
     assert (status, body["error"]["code"]) == (431, "headers_too_large")
 
 
-async def test_a_connection_that_says_nothing_is_ended(service: Service) -> None:
-    async with service.running() as port:
+async def test_a_request_without_an_end_is_ended(impatient: Service) -> None:
+    async with impatient.running() as port:
+        status, body = await talk(port, b"GET / HTTP/1.1\r\nHost: x")
+    assert (status, body["error"]["code"]) == (408, "request_too_slow")
+
+
+async def test_a_connection_that_says_nothing_is_ended(impatient: Service) -> None:
+    async with impatient.running() as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         assert await reader.read() == b""
         writer.close()
 
 
-async def test_an_upload_that_stands_still_is_ended_and_the_next_one_served(service: Service) -> None:
-    async with service.running() as port:
+async def test_an_upload_that_stands_still_is_ended_and_the_next_one_served(impatient: Service) -> None:
+    async with impatient.running() as port:
         head = b"POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
         status, body = await talk(port, head, b"some of it")
         assert (status, body["error"]["code"]) == (408, "upload_too_slow")
@@ -128,7 +140,7 @@ async def test_an_upload_that_stands_still_is_ended_and_the_next_one_served(serv
         assert await talk(port, whole) == (200, 4)
 
 
-async def test_an_upload_that_crawls_is_ended_though_it_never_stops(service: Service) -> None:
+async def test_an_upload_that_crawls_is_ended_though_it_never_stops(impatient: Service) -> None:
     async def crawl(writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
             while not writer.is_closing():
@@ -136,7 +148,7 @@ async def test_an_upload_that_crawls_is_ended_though_it_never_stops(service: Ser
                 await writer.drain()
                 await asyncio.wait({asyncio.create_task(asyncio.Event().wait())}, timeout=0.05)
 
-    async with service.running() as port:
+    async with impatient.running() as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"POST /count HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         crawling = asyncio.create_task(crawl(writer))
@@ -165,8 +177,8 @@ async def test_uploads_beyond_the_bound_are_told_when_to_come_back(service: Serv
         assert await talk(port, head + b"four") == (200, 4)
 
 
-async def test_a_reader_that_stops_does_not_hold_the_server(service: Service) -> None:
-    async with service.running() as port:
+async def test_a_reader_that_stops_does_not_hold_the_server(impatient: Service) -> None:
+    async with impatient.running() as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
         writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
         await reader.readexactly(1024)
@@ -174,7 +186,7 @@ async def test_a_reader_that_stops_does_not_hold_the_server(service: Service) ->
         assert await talk(port, b"POST /count HTTP/1.1\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx") == (200, 1)
     # The server has stopped, which it does when the last connection has ended.
     writer.close()
-    ended = service.telemetry.registry.get_sample_value(
+    ended = impatient.telemetry.registry.get_sample_value(
         "lexicue_requests_total", {"route": "/large", "outcome": "client_closed"}
     )
     assert ended == 1
