@@ -59,6 +59,12 @@ async def models(state: State) -> OpenAIModelsShape:
     return OpenAIModelsShape(data=[OpenAIModelShape(id=name) for name in (state.model_name, ALIAS)])
 
 
+@router.get("/models/{model}", summary="Whether a model is served")
+async def one_model(state: State, model: str) -> OpenAIModelShape:
+    check(state, model, temperature=0)
+    return OpenAIModelShape(id=model)
+
+
 @router.post("/audio/transcriptions", responses=ANSWERS, summary="Transcribe, for OpenAI clients")
 async def transcriptions(
     request: Request,
