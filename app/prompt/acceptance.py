@@ -10,13 +10,16 @@ from itertools import groupby
 from rapidfuzz.distance import Levenshtein, Opcode
 
 from app.prompt.relevance import Candidate, Piece
-from app.prompt.sound import sound_key, sounds_of, units
+from app.prompt.sound import joined, sound_key, sounds_of, units
 
 # A term is not taken where what was heard sounds less like it than this, whatever the second decoding says.
 LEAST_SIMILAR = 0.55
 # Nor where the decoder itself is in more doubt about it than this (mean negative log-probability of its tokens).
 MOST_DOUBT = 1.5
+# What the second decoding wrote otherwise is the term all the same if it sounds so; a little less will do if it came
+# nearer to the term than the first.
 SAME_SOUND = 0.9
+NEARLY_SAME = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +42,13 @@ def accepted(first: Sequence[Piece], second: Sequence[Piece], offers: Sequence[C
     before, after = _joined(first), _joined(second)
     bridge = _Bridge(before, after)
     changes: list[Change] = []
-
-    def consider(offer: Candidate, places: Iterable[tuple[int, int]], spelling: str | None) -> None:
-        for start, end in places:
-            span = bridge.back(start, end, sound_key(sounds_of(offer.term)))
-            text = spelling or after[start:end]
-            change = _change(offer, before, span, text, doubt_of(second, start, end))
-            if change is not None and not any(c.start < change.end and change.start < c.end for c in changes):
-                changes.append(change)
-
-    for offer in offers:
-        consider(offer, _occurrences(offer.term, after), None)
-    for offer in offers:
-        consider(offer, _homophones(offer, before, after, bridge), offer.term)
+    spelled = [(offer, place, after[slice(*place)]) for offer in offers for place in _occurrences(offer.term, after)]
+    sounded = [(offer, place, offer.term) for offer, place in _homophones(offers, before, after, bridge)]
+    for offer, place, text in (*spelled, *sounded):
+        span = bridge.back(*place, sound_key(sounds_of(offer.term)))
+        change = _change(offer, before, span, text, doubt_of(second, *place))
+        if change is not None and not any(c.start < change.end and change.start < c.end for c in changes):
+            changes.append(change)
     return tuple(sorted(changes, key=lambda change: change.start))
 
 
@@ -64,7 +61,7 @@ def _change(offer: Candidate, before: str, span: tuple[int, int], text: str, dou
     heard = before[span[0] : span[1]]
     if not heard or heard == text:
         return None
-    similarity = Levenshtein.normalized_similarity(sound_key(sounds_of(offer.term)), sound_key(sounds_of(heard)))
+    similarity = _similarity(offer.term, heard)
     if similarity < LEAST_SIMILAR or doubt > MOST_DOUBT:
         return None
     return Change(offer.term, *span, heard, text, round(similarity, 4), round(doubt, 4))
@@ -94,14 +91,27 @@ def _occurrences(term: str, text: str) -> Iterator[tuple[int, int]]:
                 break
 
 
-def _homophones(offer: Candidate, before: str, after: str, bridge: "_Bridge") -> Iterator[tuple[int, int]]:
-    """The place in the second transcript of what was heard, if it is written anew and sounds the same as the term."""
-    place = bridge.forth(offer.start, offer.end)
-    written = after[place[0] : place[1]]
-    if not written or folded(written) in (folded(offer.term), folded(before[offer.start : offer.end])):
-        return
-    if Levenshtein.normalized_similarity(sound_key(sounds_of(offer.term)), sound_key(sounds_of(written))) >= SAME_SOUND:
-        yield place
+def _homophones(
+    offers: Sequence[Candidate], before: str, after: str, bridge: "_Bridge"
+) -> list[tuple[Candidate, tuple[int, int]]]:
+    """Offers with the place in the second transcript of what was heard, where that is written anew and nearer to the
+    term: the likest first, among equals the one that it is spelled most like."""
+    found = []
+    for offer in offers:
+        heard = before[offer.start : offer.end]
+        place = bridge.forth(offer.start, offer.end)
+        written = after[slice(*place)]
+        if not written or folded(written) in (folded(offer.term), folded(heard)):
+            continue
+        likeness = _similarity(offer.term, written)
+        if likeness >= SAME_SOUND or NEARLY_SAME <= likeness > _similarity(offer.term, heard):
+            spelling = Levenshtein.normalized_similarity(folded(offer.term), folded(written))
+            found.append((-likeness, -spelling, len(found), offer, place))
+    return [(offer, place) for _, _, _, offer, place in sorted(found, key=lambda item: item[:3])]
+
+
+def _similarity(one: str, other: str) -> float:
+    return Levenshtein.normalized_similarity(sound_key(sounds_of(one)), sound_key(sounds_of(other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +175,7 @@ class _Bridge:
         return (self._after[min(owned)].start, self._after[max(owned)].end) if owned else (0, 0)
 
     def _likeness(self, first: int, last: int, key: str) -> float:
-        sounds = "".join(unit.sounds for unit in self._before[first : last + 1])
+        sounds = joined(unit.sounds for unit in self._before[first : last + 1])
         return Levenshtein.normalized_similarity(sound_key(sounds), key)
 
 

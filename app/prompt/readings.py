@@ -22,7 +22,7 @@ _LATIN = {
     "cy": "si", "c": "k", "tion": "Sen", "sion": "Sen", "j": "J", "eau": "o", "eigh": "e", "igh": "i", "ee": "i",
     "ea": "i", "ie": "i", "ei": "i", "ey$": "i", "ai": "e", "ay": "e", "au": "o", "aw": "o", "oo": "u", "ou": "u",
     "ow": "o", "oa": "o", "iew": "iu", "ue$": "iu", "ew": "iu", "eu": "iu", "oi": "oi", "oy": "oi", "^y": "i", "y": "i",
-    "wr": "r", "mb$": "m", "le$": "l", "re$": "r",
+    "wr": "r", "wa": "wo", "way": "we", "mb$": "m", "le$": "l", "re$": "r",
 }  # fmt: skip
 _LONGEST_LATIN = 4
 _SILENT_E = re.compile(r"(?<=[aeiouy])([bcdfghjklmnpqrstvwxz]+)e$")

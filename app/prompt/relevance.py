@@ -12,15 +12,17 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from app.prompt.sound import Unit, sound_classes, sound_key, units
+from app.prompt.sound import Unit, joined, sound_classes, sound_key, units
 from app.prompt.sound_index import SoundIndex, Spoken
 
 # Under this similarity of sounds a term is no candidate, whatever else speaks for it.
 LEAST_SIMILAR = 0.6
 # Relevance is similarity plus a tenth of the doubt (mean negative log-probability of the span's tokens) and of the
-# logarithm of the key's length: long names are less often alike by chance.
+# logarithm of the key's length: long names are less often alike by chance. What the decoder was sure of counts less.
 _WEIGHT = 0.1
 _MOST_DOUBT = 3.0
+_SURE = 0.2
+_SURE_PENALTY = 0.15
 LEAST_RELEVANT = 1.1
 MOST_OFFERED = 5
 MOST_PER_SPAN = 3
@@ -78,7 +80,7 @@ def candidates(pieces: Sequence[Piece], index: SoundIndex) -> tuple[Candidate, .
             dtype=np.float32,
         )
         doubt = np.asarray([_mean(doubts[span.first : span.last + 1]) for span in spans], dtype=np.float32)
-        relevance = likeness + _WEIGHT * doubt
+        relevance = likeness + _WEIGHT * doubt - _SURE_PENALTY * np.maximum(0, 1 - doubt / _SURE)
         for row, (form, at) in enumerate(zip(spoken, relevance.argmax(axis=1).tolist(), strict=True)):
             similarity = float(likeness[row, at])
             if similarity < LEAST_SIMILAR:
@@ -126,7 +128,7 @@ def _spans(heard: Sequence[Unit], first: int, last: int) -> Iterator[_Span]:
     for begin in range(first, last + 1):
         sounds = ""
         for end in range(begin, len(heard)):
-            sounds += heard[end].sounds
+            sounds = joined((sounds, heard[end].sounds))
             key = sound_key(sounds)
             if len(key) > _LONGEST_KEY and end > begin:
                 break

@@ -6,7 +6,7 @@ of three characters, `p` and `s` in all, and a vowel weighs less than a consonan
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.prompt.readings import is_han, is_hangul, is_kana, read_han, read_hangul, read_kana, read_latin, read_other
@@ -44,7 +44,15 @@ def units(text: str) -> tuple[Unit, ...]:
 
 
 def sounds_of(text: str) -> str:
-    return "".join(unit.sounds for unit in units(text))
+    return joined(unit.sounds for unit in units(text))
+
+
+def joined(sounds: Iterable[str]) -> str:
+    """Sounds of neighbouring units, with one that ends a unit and begins the next spoken once."""
+    whole = ""
+    for each in sounds:
+        whole += each[1:] if whole and each and whole[-1] == each[0] else each
+    return whole
 
 
 def sound_key(sounds: str) -> str:
