@@ -46,7 +46,7 @@ class Settings(BaseSettings):
         None, ge=1, le=256, description="Batches decoded side by side; unset: one a core, one a GPU."
     )
     batch_windows: int | None = Field(None, ge=1, le=64, description="Windows in one batch; unset: 1, 8 on a GPU.")
-    beam_size: int = Field(1, ge=1, le=10, description="1 is greedy.")
+    beam_size: int = Field(1, ge=1, le=10, description="Hypotheses kept side by side while decoding; 1 is greedy.")
     encoder_pad_seconds: float = Field(
         5, ge=0, le=30, description="Silence after the speech that the encoder sees; 30 is the reference."
     )

@@ -1,6 +1,8 @@
 """`.env.example` is the documentation of the settings: every one is there, with its default and its meaning."""
 
+import re
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
@@ -8,6 +10,10 @@ from app.errors import InvalidRequest
 from app.settings import Settings, load_settings
 
 EXAMPLE = (Path(__file__).parents[2] / ".env.example").read_text()
+
+
+def _types(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) or (annotation,)
 
 
 def expected_lines(name: str) -> tuple[str, str]:
@@ -21,6 +27,20 @@ def expected_lines(name: str) -> tuple[str, str]:
 def test_example_documents_setting(name: str) -> None:
     comment, line = expected_lines(name)
     assert f"{comment}\n{line}\n" in EXAMPLE
+
+
+UNITS = re.compile(
+    r"seconds?|bytes|tokens|connections|port|batches|windows|hypotheses|glossaries|uploads|requests|fields",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, field in Settings.model_fields.items() if {int, float} & {*_types(field.annotation)}]
+)
+def test_a_number_says_of_what(name: str) -> None:
+    """In the name or in the meaning."""
+    assert UNITS.search(f"{name} {Settings.model_fields[name].description}".replace("_", " "))
 
 
 def test_example_has_no_unknown_setting() -> None:
