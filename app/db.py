@@ -86,12 +86,8 @@ class Database:
             return cls(_parse_url(url), None, pool_size=pool_size, pool_timeout=pool_timeout)
         embedded = embedded_postgres(data_dir)
         await asyncio.to_thread(embedded.start)
-        return cls(
-            sqlalchemy.make_url(f"{_DRIVER}://{embedded.place}"),
-            embedded,
-            pool_size=pool_size,
-            pool_timeout=pool_timeout,
-        )
+        embedded_url = sqlalchemy.make_url(f"{_DRIVER}://{embedded.place}")
+        return cls(embedded_url, embedded, pool_size=pool_size, pool_timeout=pool_timeout)
 
     async def close(self) -> None:
         """End all connections; the embedded server stops if nobody else uses it."""
