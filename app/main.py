@@ -39,10 +39,10 @@ from app.prompt.planner import PromptPlanner
 from app.prompt.relevance_metrics import RelevanceMetrics
 from app.prompt.term_indexes import TermIndexes
 from app.prompt.tokens import WhisperTokens
+from app.second_pass import SecondPasses
 from app.settings import Settings
 from app.telemetry import StageTimer, Telemetry, logger
 from app.tracing import open_tracing
-from app.transcript.second_pass import SecondPasses
 
 log = logger(__name__)
 

@@ -21,9 +21,9 @@ from app.glossary.store import GlossaryStore
 from app.glossary.term import GlossarySnapshot, TermSelection
 from app.prompt.plan import PromptPlan
 from app.prompt.planner import PromptPlanner, RequestWords
+from app.second_pass import SecondPass, SecondPasses
 from app.telemetry import StageTimer, note
 from app.tracing import OFF, Tracing
-from app.transcript.second_pass import SecondPass, SecondPasses
 from app.transcript.transcript import Transcript, assemble, covered_seconds, prompt_receipt
 
 

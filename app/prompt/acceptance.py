@@ -36,6 +36,17 @@ class Change:
     doubt: float
 
 
+@dataclass(frozen=True, slots=True)
+class WindowSelection:
+    """What was offered for one window and why, with which prompt it was decoded again, and what changed."""
+
+    window: int
+    offered: tuple[Candidate, ...]
+    prompt_sha256: str
+    prompt_tokens: int
+    changes: tuple[Change, ...] = ()
+
+
 def accepted(first: Sequence[Piece], second: Sequence[Piece], offers: Sequence[Candidate]) -> tuple[Change, ...]:
     """Replacements in the order of the text, none overlapping another. A term is taken where the second transcript
     spells it, or writes at the span of the offer something new that sounds the same."""
@@ -96,7 +107,7 @@ def _homophones(
 ) -> list[tuple[Candidate, tuple[int, int]]]:
     """Offers with the place in the second transcript of what was heard, where that is written anew and nearer to the
     term: the likest first, among equals the one that it is spelled most like."""
-    found = []
+    found: list[tuple[float, float, int, Candidate, tuple[int, int]]] = []
     for offer in offers:
         heard = before[offer.start : offer.end]
         place = bridge.forth(offer.start, offer.end)

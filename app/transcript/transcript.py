@@ -9,9 +9,9 @@ from itertools import islice
 from app.audio.waveform import Window
 from app.decoding.request import DecodedSegment, Outcome, WindowResult
 from app.glossary.term import GlossarySnapshot, TermSelection
+from app.prompt.acceptance import WindowSelection
 from app.prompt.budget import PRECEDENCE
 from app.prompt.plan import PromptPlan
-from app.transcript.second_pass import WindowSelection
 
 # A glossary may have 100,000 terms; an answer that names them all would be megabytes.
 LISTED_DROPPED = 1000

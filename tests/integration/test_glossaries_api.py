@@ -43,7 +43,8 @@ async def import_file(client: httpx.AsyncClient, data: str | bytes, **params: st
 async def test_a_glossary_lives_and_ends(clinic: httpx.AsyncClient) -> None:
     changed = await clinic.patch("/glossaries/clinic", json={"token_budget": 30})
     assert changed.json() == {
-        "slug": "clinic", "revision": 2, "language": "ko", "token_budget": 30, "max_terms": None, "terms": 0,
+        "slug": "clinic", "revision": 2, "language": "ko", "token_budget": 30, "max_terms": None, "selection": "static",
+        "terms": 0,
     }  # fmt: skip
     assert (await clinic.get("/glossaries/clinic")).headers["ETag"] == '"2"'
     assert error(await clinic.post("/glossaries", json={"slug": "clinic"})) == (409, "slug_taken", "slug")

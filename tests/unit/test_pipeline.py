@@ -26,9 +26,9 @@ from app.prompt.metrics import PromptMetrics
 from app.prompt.planner import PromptPlanner, RequestWords
 from app.prompt.relevance_metrics import RelevanceMetrics
 from app.prompt.term_indexes import TermIndexes
+from app.second_pass import SecondPasses
 from app.telemetry import request_facts_var
 from app.tracing import open_tracing
-from app.transcript.second_pass import SecondPasses
 
 CLINIC = GlossarySnapshot(
     "clinic",

@@ -5,28 +5,17 @@ own, since 100,000 terms take longer than the loop may stand still."""
 import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from app.decoding.request import ANY_LANGUAGE, DecodedSegment, DecodedWord, Outcome, PromptSet, WindowResult
 from app.glossary.term import GlossarySnapshot, TermSelection
-from app.prompt.acceptance import Change, accepted
+from app.prompt.acceptance import Change, WindowSelection, accepted
 from app.prompt.planner import PromptPlanner, RequestWords
-from app.prompt.relevance import Candidate, Piece, candidates, offered
+from app.prompt.relevance import Piece, candidates, offered
 from app.prompt.relevance_metrics import RelevanceMetrics
 from app.prompt.term_indexes import TermIndexes
 from app.prompt.tokens import TokenCounter
-
-
-@dataclass(frozen=True, slots=True)
-class WindowSelection:
-    """What was offered for one window and why, with which prompt it was decoded again, and what changed."""
-
-    window: int
-    offered: tuple[Candidate, ...]
-    prompt_sha256: str
-    prompt_tokens: int
-    changes: tuple[Change, ...] = ()
 
 
 class SecondPass:
