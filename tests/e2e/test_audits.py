@@ -23,7 +23,7 @@ def audit(server: Server, out: Path, *arguments: object) -> tuple[int, dict[str,
 
 def test_nothing_is_cut_and_224_tokens_are_refused(server: Server, tmp_path: Path) -> None:
     code, finding = audit(
-        server, tmp_path, "truncation", "--audio", CLINIC, "--terms", BRANDS, "--language", "en", "--most-tokens", 300
+        server, tmp_path, "truncation", "--audio", CLINIC, "--terms", BRANDS, "--language", "en", "--most-tokens", 240
     )
     assert (code, finding["verdict"], finding["cut"]) == (0, "kept", "nothing")
     assert finding["refused_at"] == {"unit": "tokens", "tokens": 224, "characters": None}
@@ -41,12 +41,12 @@ def test_the_same_alone_and_under_load(server: Server, tmp_path: Path) -> None:
 
 
 def test_terms_are_found_however_they_are_given(server: Server, client: httpx.Client, tmp_path: Path) -> None:
-    text = "The patient asked about a Sonalift treatment for her face. Doctor Kwon recommended Velnora."
+    text = "The patient asked about a Sonalift treatment for her face. Doctor Kwon recommended Zytriflex."
     (tmp_path / "clinic.flac").write_bytes(CLINIC.read_bytes())
     (tmp_path / "manifest.tsv").write_text(
-        f"file\tlanguage\ttranscript\tterms\nclinic.flac\ten\t{text}\tSonalift, Velnora\n"
+        f"file\tlanguage\ttranscript\tterms\nclinic.flac\ten\t{text}\tSonalift, Zytriflex\n"
     )
-    (tmp_path / "terms.txt").write_text("Qarvelle\nBrixomab\nZytriflex\n")
+    (tmp_path / "terms.txt").write_text("Qarvelle\nBrixomab\nVelnora\n")
     placements = [word for each in ("prompt", "keywords", "pinned", "ranked") for word in ("--placement", each)]
     code, finding = audit(
         server, tmp_path / "out", "recall", tmp_path / "manifest.tsv", "--terms", tmp_path / "terms.txt",
@@ -78,10 +78,10 @@ def test_two_revisions_on_the_same_recording(server: Server, client: httpx.Clien
     address = "/glossaries/audited/terms:import?mode=replace&create=true&format=json"
     revisions = [
         client.post(address, json=[{"text": term, "placement": "pinned"} for term in terms]).json()["revision"]
-        for terms in (["Sonalift"], ["Velnora", "Zytriflex"])
+        for terms in (["Sonalift"], ["Zytriflex"])
     ]
     code, finding = audit(
         server, tmp_path, "replay", CLINIC, "--glossary", "audited", "--from", revisions[0], "--to", revisions[1]
     )
     assert code == 0
-    assert finding["recordings"] == [{"file": "clinic.flac", "won": ["Velnora", "Zytriflex"], "lost": ["Sonalift"]}]
+    assert finding["recordings"] == [{"file": "clinic.flac", "won": ["Zytriflex"], "lost": ["Sonalift"]}]
