@@ -2,6 +2,7 @@
 again when it is over."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from shipped import series_by_metric
 from shipped_stack import (
     COMPOSE,
     IMAGE,
@@ -173,6 +175,12 @@ def test_what_runs_is_what_the_files_say(stack: Stack, app: httpx.Client) -> Non
     assert set(stack.commands) == set(COMPOSE) - {"grafana"}, "grafana has no package to run here"
     assert app.get("/health").json()["database"] is True
     assert [Path(stack.commands["app"][0]).name, *stack.commands["app"][1:]] == IMAGE.command()
+
+
+def test_the_page_has_the_metrics_that_are_documented(app: httpx.Client) -> None:
+    """A class of metrics that nobody hung on the registry would be documented and never seen."""
+    on_page = set(re.findall(r"^# TYPE (\w+) ", app.get("/metrics").text, re.MULTILINE))
+    assert on_page == set(series_by_metric())
 
 
 def test_the_healthcheck_of_the_image_tells_ready_from_away(stack: Stack) -> None:
