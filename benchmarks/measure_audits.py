@@ -1,8 +1,8 @@
-"""The audits' own proof: what they find on the bare library and on Lexicue. In: the clips beside the repository. Out: the
-result of each audit, its page and journal in a folder. Run: python benchmarks/measure_audits.py
+"""The audits' own proof: what they find on the bare library and on Lexicue. In: the clips beside the repository. Out:
+the result of each audit, its page and journal in a folder. Run: python benchmarks/measure_audits.py
 
-`--only truncation` and the like runs a part. Interrupted, audits go on from where they were; those of a server only with
-`--url`, since one started for the run listens on another port each time.
+`--only truncation` and the like runs a part. Interrupted, audits go on from where they were; those of a server only
+with `--url`, since one started for the run listens on another port each time.
 """
 
 import argparse
