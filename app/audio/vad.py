@@ -7,7 +7,10 @@ from app.audio.waveform import MIN_SECONDS, SAMPLE_RATE, Samples, Span
 
 _OPTIONS = VadOptions(threshold=0.5, min_silence_duration_ms=2000, speech_pad_ms=400, max_speech_duration_s=15)
 # Which windows are cut depends on these as much as on the model; part of the fingerprint.
-VOICE_DETECTION = f"silero_v6 {_OPTIONS.threshold}/{_OPTIONS.min_silence_duration_ms}/{_OPTIONS.speech_pad_ms}/{_OPTIONS.max_speech_duration_s}"
+VOICE_DETECTION = (
+    f"silero_v6 {_OPTIONS.threshold}/{_OPTIONS.min_silence_duration_ms}"
+    f"/{_OPTIONS.speech_pad_ms}/{_OPTIONS.max_speech_duration_s}"
+)
 
 
 def speech_spans(samples: Samples) -> tuple[Span, ...]:
