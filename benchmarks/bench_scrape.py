@@ -17,6 +17,7 @@ from app.glossary.metrics import GlossaryMetrics
 from app.main import create_app
 from app.prompt.metrics import PromptMetrics
 from app.prompt.plan import Block, DroppedTerms, DropReason, PromptPlan
+from app.prompt.relevance_metrics import RelevanceMetrics
 from app.settings import Settings
 from app.telemetry import Telemetry
 
@@ -38,6 +39,7 @@ def used_registry(glossaries: int, routes: list[str]) -> CollectorRegistry:
             telemetry.request_ended(route, status, 0.1)
     audio, decoding = AudioMetrics(telemetry.registry), DecodingMetrics(telemetry.registry, queue_limit=7200)
     GlossaryMetrics(telemetry.registry)
+    RelevanceMetrics(telemetry.registry).tried(offered=5, won=1, seconds=0.5)
     telemetry.registry.register(DatabaseMetrics(Pool()))
     audio.observe(30, 29)
     audio.finished(31, 3)
@@ -70,7 +72,8 @@ def main() -> None:
         p95 = statistics.quantiles(seconds, n=20)[-1]
         print(
             f"{glossaries:>5} glossaries, {len(routes)} routes: {len(lines)} series, {len(page) / 1024:.0f} KiB, "
-            f"median {medians[glossaries] * 1000:.2f} ms, p95 {p95 * 1000:.2f} ms"
+            f"milliseconds: shortest {min(seconds) * 1000:.2f}, median {medians[glossaries] * 1000:.2f}, "
+            f"p95 {p95 * 1000:.2f}"
         )
     print(f"ratio of 1,000 to 30 glossaries: {medians[1000] / medians[30]:.2f}")
     print(f"under {GOAL_SECONDS * 1000:.0f} ms with 1,000 glossaries: {medians[1000] < GOAL_SECONDS}")
