@@ -75,8 +75,8 @@ def _timeline(finding: SettingFinding) -> Plot:
 
 def _stretches(answer: Answer) -> list[Stretch]:
     stretches = []
-    for window in dict.fromkeys(piece.window for piece in answer.pieces):
-        pieces = [piece for piece in answer.pieces if piece.window == window]
+    for window in dict.fromkeys(piece.window for piece in answer.timed):
+        pieces = [piece for piece in answer.timed if piece.window == window]
         fallen = any(piece.fallback for piece in pieces)
         stretches.append(Stretch(min(p.start for p in pieces), max(p.end for p in pieces), fallen))
     return stretches
@@ -132,5 +132,5 @@ def _comparison(finding: SettingFinding, file: FileFinding) -> Comparison:
     run = file.divergences[0].run
     answers = finding.answers[file.file]
     return Comparison(
-        f"{file.file}, {finding.label}", "run 1", f"run {run}", aligned(answers[0].pieces, answers[run - 1].pieces)
+        f"{file.file}, {finding.label}", "run 1", f"run {run}", aligned(answers[0].timed, answers[run - 1].timed)
     )

@@ -61,14 +61,14 @@ def compare(file: str, answers: Sequence[Answer]) -> FileFinding:
     """`answers`: one for each run, at least one; the first is what the others are held against."""
     first = answers[0]
     refused = next((answer.refused for answer in answers if answer.refused is not None), None)
-    near = windows_near_fallback(first.pieces)
+    near = windows_near_fallback(first.timed)
     found = (divergence(first, answer, run) for run, answer in enumerate(answers[1:], start=2))
     return FileFinding(
         file=file,
         runs=len(answers),
         texts=len({answer.text for answer in answers}),
-        windows=len({piece.window for piece in first.pieces}),
-        with_fallback=len({piece.window for piece in first.pieces if piece.fallback}),
+        windows=len({piece.window for piece in first.timed}),
+        with_fallback=len({piece.window for piece in first.timed if piece.fallback}),
         near=len(near),
         divergences=tuple(each for each in found if each is not None),
         refused=refused,
@@ -79,10 +79,10 @@ def divergence(first: Answer, other: Answer, run: int) -> Divergence | None:
     """None when both are the same in every text and time."""
     if _told(first) == _told(other):
         return None
-    pairs = zip_longest(first.pieces, other.pieces)
+    pairs = zip_longest(first.timed, other.timed)
     parted = next(((a, b) for a, b in pairs if a is None or b is None or _heard(a) != _heard(b)), (None, None))
     near = any(
-        piece is not None and piece.window in windows_near_fallback(side.pieces)
+        piece is not None and piece.window in windows_near_fallback(side.timed)
         for piece, side in zip(parted, (first, other), strict=True)
     )
     return Divergence(

@@ -55,6 +55,13 @@ class Answer:
         """The transcriber broke, where it should have answered or refused."""
         return self.status >= 500
 
+    @property
+    def timed(self) -> tuple[Piece, ...]:
+        """The pieces; of an answer that has none, its text as one."""
+        if self.pieces or not self.text:
+            return self.pieces
+        return (Piece(0.0, self.seconds, self.text),)
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -97,6 +97,6 @@ def _comparisons(results: Results, heard: Heard, overall: Sequence[Rates]) -> li
     ]
     chosen = [file for change, file in sorted(moved, key=lambda each: -each[0]) if change][:_COMPARISONS]
     return [
-        Comparison(file, without.label, best.label, aligned(heard[without][file].pieces, heard[best][file].pieces))
+        Comparison(file, without.label, best.label, aligned(heard[without][file].timed, heard[best][file].timed))
         for file in chosen
     ]

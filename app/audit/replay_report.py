@@ -40,7 +40,7 @@ def replay_report(results: Sequence[Replayed], verdict: Verdict, summary: Sequen
             )
         ],
         comparisons=[
-            Comparison(each.file, "stored", "now", aligned(each.stored.pieces, each.fresh.pieces))
+            Comparison(each.file, "stored", "now", aligned(each.stored.timed, each.fresh.timed))
             for each in parted[:_PAGE_COMPARISONS]
         ],
     )
@@ -73,7 +73,7 @@ def revisions_report(
         ],
         comparisons=[
             Comparison(
-                each.file, f"revision {before}", f"revision {after}", aligned(each.before.pieces, each.after.pieces)
+                each.file, f"revision {before}", f"revision {after}", aligned(each.before.timed, each.after.timed)
             )
             for each in changed[:_PAGE_COMPARISONS]
         ],

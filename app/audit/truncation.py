@@ -44,11 +44,13 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The A/B: the terms heard with all of them first and with all of them last in a prompt of `size`."""
+    """The A/B: the terms heard with all of them first and with all of them last in a prompt of `size`, and the whole
+    answers behind that."""
 
     size: Length
     first: tuple[str, ...]
     last: tuple[str, ...]
+    answers: tuple[Answer, Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,37 +106,36 @@ class TruncationExperiment:
         fillers = tuple(self._try(kind, witnesses) for kind in Filler)
         return TruncationFinding(self._terms, without, alone, witnesses, fillers)
 
-    def _heard(self, prompt: str, terms: Sequence[str] | None = None) -> tuple[str, ...]:
+    def _heard(self, prompt: str) -> tuple[str, ...]:
         text = self._ask(prompt).text
-        return tuple(term for term in (self._terms if terms is None else terms) if found(term, text))
+        return tuple(term for term in self._terms if found(term, text))
 
     def _try(self, kind: Filler, witnesses: tuple[str, ...]) -> FillerFinding:
         accepted, refused, fault = self._refusal(kind)
-        room, first, last = self._ends(kind, accepted, witnesses)
-        size = self._length(joined(filler(kind, room), *witnesses))
-        ends = Ends(size, first, last)
+        ends = self._ends(kind, accepted, witnesses)
+        first, last = ends.first, ends.last
         at_front, at_back = (2 * len(heard) >= len(witnesses) for heard in (first, last))
         if at_front and at_back:
             return FillerFinding(kind, accepted, refused, fault, ends, Cut.NOTHING)
         cut = Cut.FRONT if at_back else Cut.BACK if at_front else Cut.WHOLE
         chosen = (last if at_back else first if at_front else witnesses)[:WITNESSES]
         probes: list[Probe] = []
-        limits = [self._bisect(kind, term, cut, size.tokens, probes) for term in chosen]
+        limits = [self._bisect(kind, term, cut, ends.size.tokens, probes) for term in chosen]
         known = tuple(limit for limit in limits if limit is not None)
         return FillerFinding(kind, accepted, refused, fault, ends, cut if known else Cut.UNCLEAR, known, tuple(probes))
 
-    def _ends(
-        self, kind: Filler, accepted: Length, witnesses: tuple[str, ...]
-    ) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
-        """The A/B with as much filler beside the terms as is accepted: its tokens, heard at the front, at the end."""
+    def _ends(self, kind: Filler, accepted: Length, witnesses: tuple[str, ...]) -> Ends:
+        """The A/B with as much filler beside the terms as is accepted."""
         room = max(0, accepted.tokens - self._count(joined(*witnesses)) - 1)
         while room and self._ask(joined(filler(kind, room), *witnesses)).refused is not None:
             room = max(0, room - 2)
         padding = filler(kind, room)
-        return (
-            room,
-            self._heard(joined(*witnesses, padding), witnesses),
-            self._heard(joined(padding, *witnesses), witnesses),
+        first, last = self._ask(joined(*witnesses, padding)), self._ask(joined(padding, *witnesses))
+        return Ends(
+            self._length(joined(padding, *witnesses)),
+            first=tuple(term for term in witnesses if found(term, first.text)),
+            last=tuple(term for term in witnesses if found(term, last.text)),
+            answers=(first, last),
         )
 
     def _refusal(self, kind: Filler) -> tuple[Length, Length | None, str | None]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from app.audit.charts import Dot, dots
+from app.audit.diffing import aligned
 from app.audit.limits import TruncationVerdict
-from app.audit.report import Plot, Report, Table
+from app.audit.report import Comparison, Plot, Report, Table
 from app.audit.truncation import Cut, FillerFinding, Length, Probe, TruncationFinding
 
 _LIMITS = (
@@ -30,6 +31,7 @@ def truncation_report(finding: TruncationFinding, verdict: TruncationVerdict, ta
         limits=_LIMITS,
         plots=plots,
         tables=[_terms(finding), *([_limits(finding.fillers)] if finding.fillers else [])],
+        comparisons=[_sides(each) for each in finding.fillers],
     )
 
 
@@ -45,6 +47,12 @@ def _plot(each: FillerFinding) -> Plot:
     )
     line = each.limit.tokens if each.limit else None
     return Plot(f"Where it is cut: filler of {each.kind} words", caption, dots(rows, line=line, unit="tokens"))
+
+
+def _sides(each: FillerFinding) -> Comparison:
+    first, last = each.ends.answers
+    title = f"What is heard with the terms at either end: filler of {each.kind} words"
+    return Comparison(title, "terms first", "terms last", aligned(first.timed, last.timed))
 
 
 def _tip(probe: Probe) -> str:

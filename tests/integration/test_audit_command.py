@@ -118,7 +118,9 @@ def test_a_server_that_cuts_in_silence_fails_the_build(audio: Path) -> None:
     assert limit is not None
     assert int(limit[1]) == pytest.approx(223, abs=3)
     assert server.requests[0] == {"model": "whisper-1", "response_format": "verbose_json", "temperature": "0"}
-    assert "only the last" in (audio.parent / "out" / "report.html").read_text()
+    page = (audio.parent / "out" / "report.html").read_text()
+    assert "only the last" in page
+    assert "<ins>Sonalift Velnora Zytriflex</ins>" in page
 
 
 def test_a_server_that_refuses_by_characters_passes(audio: Path) -> None:

@@ -44,6 +44,13 @@ def test_a_run_that_stops_early_parts_where_it_stops() -> None:
     assert parted.at == 60.0
 
 
+def test_answers_without_segments_are_held_against_each_other_whole() -> None:
+    parted = divergence(Answer("a b", seconds=9), Answer("a c", seconds=9), 2)
+    assert parted is not None
+    assert (parted.at, parted.text_differs, parted.near_fallback) == (0.0, True, False)
+    assert compare("a", [Answer("a b", seconds=9)] * 2).windows == 1
+
+
 def test_other_times_are_a_divergence_with_the_same_text() -> None:
     first, other = Answer("a", (Piece(0, 1, "a"),)), Answer("a", (Piece(0, 2, "a"),))
     parted = divergence(first, other, 2)
