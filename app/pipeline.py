@@ -46,7 +46,8 @@ class TranscriptionJob:
 
 class TranscriptionPipeline:
     """Ties the stations together. `max_audio_seconds` bounds a recording while it is being read, `deadline_seconds`
-    its decoding; None for no limit. A prompt with words of the request is kept with `store_request_words` only."""
+    its decoding; None for no limit. A prompt with words of the request is kept with `store_request_words` only.
+    `audio_threads`: files heard at a time, so that a short one need not wait for two hours of another's."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class TranscriptionPipeline:
         max_audio_seconds: float,
         deadline_seconds: float | None = None,
         store_request_words: bool = False,
-        audio_threads: int = 2,
+        audio_threads: int = 4,
         tracing: Tracing = OFF,
     ) -> None:
         self._glossaries = glossaries

@@ -39,7 +39,7 @@ LADDER: tuple[Rung, ...] = (
     Rung("first"),
     Rung("no_prompt", with_prompt=False),
     Rung("no_prompt_beam", with_prompt=False, beam_size=5, mends=Reason.UNSURE),
-    Rung("no_prompt_no_repeat", with_prompt=False, no_repeat_ngram=3, mends=Reason.REPETITIVE),
+    Rung("no_prompt_penalty", with_prompt=False, repetition_penalty=1.2, mends=Reason.REPETITIVE),
 )
 
 

@@ -89,14 +89,14 @@ def test_a_window_that_fails_loses_its_prompt_first() -> None:
 
 def test_a_doubtful_text_is_searched_more_widely_and_a_loop_is_kept_from_repeating() -> None:
     assert path(Reason.UNSURE, Reason.UNSURE) == ["first", "no_prompt", "no_prompt_beam"]
-    assert path(Reason.UNSURE, Reason.REPETITIVE) == ["first", "no_prompt", "no_prompt_no_repeat"]
-    assert path(Reason.REPETITIVE, Reason.UNSURE, Reason.REPETITIVE)[2:] == ["no_prompt_beam", "no_prompt_no_repeat"]
+    assert path(Reason.UNSURE, Reason.REPETITIVE) == ["first", "no_prompt", "no_prompt_penalty"]
+    assert path(Reason.REPETITIVE, Reason.UNSURE, Reason.REPETITIVE)[2:] == ["no_prompt_beam", "no_prompt_penalty"]
 
 
 def test_nothing_is_decoded_twice_the_same_way() -> None:
     assert path(Reason.UNSURE, has_prompt=False) == ["first", "no_prompt_beam"]
     assert path(Reason.UNSURE, has_prompt=False, beam_size=5) == ["first"]
-    assert path(Reason.REPETITIVE, Reason.REPETITIVE, has_prompt=False) == ["first", "no_prompt_no_repeat"]
+    assert path(Reason.REPETITIVE, Reason.REPETITIVE, has_prompt=False) == ["first", "no_prompt_penalty"]
 
 
 @given(st.text())
