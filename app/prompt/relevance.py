@@ -77,14 +77,16 @@ def candidates(pieces: Sequence[Piece], index: SoundIndex) -> tuple[Candidate, .
             [form.key for form in spoken],
             [span.key for span in spans],
             scorer=Levenshtein.normalized_similarity,
+            score_cutoff=LEAST_SIMILAR,
             dtype=np.float32,
         )
         doubt = np.asarray([_mean(doubts[span.first : span.last + 1]) for span in spans], dtype=np.float32)
         relevance = likeness + _WEIGHT * doubt - _SURE_PENALTY * np.maximum(0, 1 - doubt / _SURE)
-        for row, (form, at) in enumerate(zip(spoken, relevance.argmax(axis=1).tolist(), strict=True)):
+        relevance[likeness < LEAST_SIMILAR] = -1
+        nearest = relevance.argmax(axis=1)
+        for row in np.flatnonzero(relevance.max(axis=1) >= 0).tolist():
+            form, at = spoken[row], int(nearest[row])
             similarity = float(likeness[row, at])
-            if similarity < LEAST_SIMILAR:
-                continue
             rank = float(relevance[row, at]) + _WEIGHT * math.log(len(form.key))
             if form.term not in best or rank > best[form.term][0]:
                 best[form.term] = rank, similarity, spans[at]
@@ -119,7 +121,9 @@ def _places(heard: Sequence[Unit], index: SoundIndex) -> Iterator[tuple[list[_Sp
     if not classes:
         return
     for start, end, spoken in index.frames(classes):
-        spans = list(_spans(heard, owners[start], owners[end - 1]))
+        # What begins in the second half of a frame is in the first half of the next.
+        last = end - 1 if end == len(classes) else (start + end) // 2
+        spans = list(_spans(heard, owners[start], owners[last]))
         yield spans, spoken
 
 
