@@ -43,37 +43,6 @@ def names(count: int) -> list[str]:
     dice = random.Random(3)
     vowels = ["a", "e", "i", "o", "u", "ay", "ee"]
     onsets = "b br c cl d f fl g gr h j k kl l m n p pr qu r s sh st t th tr v w x z".split()  # noqa: SIM905
-        "b",
-        "br",
-        "c",
-        "cl",
-        "d",
-        "f",
-        "fl",
-        "g",
-        "gr",
-        "h",
-        "j",
-        "k",
-        "kl",
-        "l",
-        "m",
-        "n",
-        "p",
-        "pr",
-        "qu",
-        "r",
-        "s",
-        "sh",
-        "st",
-        "t",
-        "th",
-        "tr",
-        "v",
-        "w",
-        "x",
-        "z",
-    ]
     found: dict[str, None] = {}
     while len(found) < count:
         syllables = (dice.choice(onsets) + dice.choice(vowels) for _ in range(dice.randint(2, 4)))
