@@ -22,7 +22,7 @@ def test_two_nodes_give_the_same_bytes(tmp_path: Path) -> None:
 
     manifest = make_clips(tmp_path / "clips", 48)
     alone = prepare(manifest, str(tmp_path / "alone"), options(), lambda told: None)
-    node = {"num_cpus": 1, "object_store_memory": 100_000_000, "node_ip_address": "127.0.0.1"}
+    node = {"num_cpus": 1, "object_store_memory": 100_000_000}
     cluster = Cluster(initialize_head=True, head_node_args=node | {"include_dashboard": False})
     try:
         cluster.add_node(**node)
