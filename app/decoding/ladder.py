@@ -2,7 +2,7 @@
 In: figures of an attempt. Out: accept, or the reason to go on. Pure; any thread."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -62,6 +62,38 @@ class Attempt:
     def is_silence(self) -> bool:
         """Whisper's own rule: it doubts that anybody speaks, and doubts the text too."""
         return self.no_speech_prob > NO_SPEECH and self.avg_logprob < LOGPROB
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """How a window went down the ladder: the attempt that is kept, the rungs left behind with the reason of each, and
+    whether the thresholds accepted what is kept."""
+
+    kept: Attempt
+    left: tuple[tuple[Rung, Reason], ...]
+    accepted: bool
+
+
+def climb(decode: Callable[[Rung], Attempt], *, prompt_text: str, beam_size: int) -> Climb:
+    """Down the ladder until a rung is accepted. `decode` gives a rung's attempt; `prompt_text`: empty for no prompt.
+
+    What is decoded without the prompt cannot be an echo of it, and an echo is never kept: when no rung is accepted,
+    the best of the others is. There is one, since an echo always leads to a rung without the prompt.
+    """
+    heard: list[Attempt] = []
+    left: list[tuple[Rung, Reason]] = []
+    reason: Reason | None = None
+    for rung in LADDER:
+        if not leads_to(rung, reason, beam_size=beam_size, has_prompt=bool(prompt_text)):
+            continue
+        attempt = decode(rung)
+        reason = judge(attempt, prompt_text=prompt_text if rung.with_prompt else "")
+        if reason is None:
+            return Climb(attempt, tuple(left), accepted=True)
+        left.append((rung, reason))
+        if reason is not Reason.ECHO:
+            heard.append(attempt)
+    return Climb(best(heard), tuple(left), accepted=False)
 
 
 def leads_to(rung: Rung, reason: Reason | None, *, beam_size: int, has_prompt: bool) -> bool:

@@ -17,7 +17,7 @@ from app.decoding.encoding import Encoder, row_of
 from app.decoding.engine import EngineConfig
 from app.decoding.fingerprint import details_of
 from app.decoding.heard import KeptEncodings, pieces_of, token_logprobs
-from app.decoding.ladder import LADDER, Attempt, Reason, Rung, best, judge, leads_to
+from app.decoding.ladder import LADDER, Attempt, Climb, Reason, Rung, climb
 from app.decoding.languages import LANGUAGES
 from app.decoding.pieces import merged, shifted
 from app.decoding.request import DecodeOptions, Fallback, Outcome, WindowRequest, WindowResult
@@ -125,20 +125,21 @@ class WhisperEngine:
         language = options.language or "en"
         prompt_ids = request.prompts.ids(language)
         scored = request.followed or request.again
-        kept, fallbacks, accepted = self._climb(encoded, tokenizer, prompt_ids, first, scored=scored)
+        climbed = self._climb(encoded, tokenizer, prompt_ids, first, scored=scored)
+        kept = climbed.kept
         result = WindowResult(
             index=request.index,
             language=language,
             language_probability=1.0,
-            outcome=Outcome.DECODED if accepted else Outcome.GIVEN_UP,
+            outcome=Outcome.DECODED if climbed.accepted else Outcome.GIVEN_UP,
             rung=kept.rung,
-            fallbacks=fallbacks,
+            fallbacks=tuple(Fallback(rung.name, reason.value) for rung, reason in climbed.left),
             avg_logprob=kept.avg_logprob,
             no_speech_prob=kept.no_speech_prob,
             compression_ratio=kept.compression_ratio,
         )
         if kept.is_silence:
-            echoed = any(step.reason == Reason.ECHO for step in fallbacks)
+            echoed = any(reason is Reason.ECHO for _, reason in climbed.left)
             return replace(result, outcome=Outcome.PROMPT_ECHO if echoed else Outcome.NO_SPEECH), None
         split, hit_cap = self._split(kept, tokenizer, prompt_ids, seconds)
         segments = split.segments
@@ -157,25 +158,15 @@ class WhisperEngine:
         first: Attempt | None,
         *,
         scored: bool,
-    ) -> tuple[Attempt, tuple[Fallback, ...], bool]:
-        """Down the ladder until a rung is accepted: the attempt kept, the steps left behind, accepted."""
-        attempts: list[Attempt] = []
-        fallbacks: list[Fallback] = []
-        prompt_text = tokenizer.decode(list(prompt_ids))
-        reason: Reason | None = None
-        for rung in LADDER:
-            if not leads_to(rung, reason, beam_size=self._config.beam_size, has_prompt=bool(prompt_ids)):
-                continue
-            attempt, first = first, None
-            if attempt is None:
-                row = (tokenizer, prompt_ids if rung.with_prompt else ())
-                (attempt,) = self._attempts(rung, encoded, [row], scored=scored)
-            attempts.append(attempt)
-            reason = judge(attempt, prompt_text=prompt_text)
-            if reason is None:
-                return attempt, tuple(fallbacks), True
-            fallbacks.append(Fallback(rung.name, reason.value))
-        return best(attempts), tuple(fallbacks), False
+    ) -> Climb:
+        def decode(rung: Rung) -> Attempt:
+            if rung is LADDER[0] and first is not None:
+                return first
+            row = (tokenizer, prompt_ids if rung.with_prompt else ())
+            (attempt,) = self._attempts(rung, encoded, [row], scored=scored)
+            return attempt
+
+        return climb(decode, prompt_text=tokenizer.decode(list(prompt_ids)), beam_size=self._config.beam_size)
 
     def _attempts(
         self,

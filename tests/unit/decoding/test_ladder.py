@@ -1,9 +1,11 @@
 """When a window goes down the ladder, and which attempt is kept."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.decoding.ladder import LADDER, Attempt, Reason, best, compression_ratio, is_echo, judge, leads_to
+from app.decoding.ladder import LADDER, Attempt, Climb, Reason, best, climb, compression_ratio, is_echo, judge, leads_to
 
 
 def attempt(
@@ -102,3 +104,40 @@ def test_nothing_is_decoded_twice_the_same_way() -> None:
 @given(st.text())
 def test_compression_ratio_is_finite_and_zero_only_for_nothing(text: str) -> None:
     assert (compression_ratio(text) == 0) == (text == "")
+
+
+ECHOED = attempt("Kubernetes, Grafana", logprob=-0.05, no_speech=0.91)
+
+
+def climbed(*attempts: Attempt, prompt_text: str = " Kubernetes, Grafana") -> Climb:
+    """The way down when the rungs that are tried give `attempts`, one after another."""
+    given = iter(attempts)
+    return climb(lambda rung: replace(next(given), rung=rung.name), prompt_text=prompt_text, beam_size=1)
+
+
+def test_an_echo_is_not_kept_when_every_rung_fails_however_sure_it_was() -> None:
+    """With the echo among the candidates, its high log-probability made the glossary the transcript of noise."""
+    way = climbed(ECHOED, attempt("hiss", logprob=-1.4, no_speech=0.5), attempt("wind", logprob=-1.2, no_speech=0.5))
+    assert (way.kept.text, way.accepted) == ("wind", False)
+    assert [(rung.name, reason) for rung, reason in way.left] == [
+        ("first", Reason.ECHO),
+        ("no_prompt", Reason.UNSURE),
+        ("no_prompt_beam", Reason.UNSURE),
+    ]
+
+
+def test_the_words_of_the_prompt_heard_without_it_are_no_echo() -> None:
+    way = climbed(ECHOED, attempt("Kubernetes, Grafana.", logprob=-0.4, no_speech=0.7))
+    assert (way.kept.rung, way.accepted) == ("no_prompt", True)
+
+
+@given(st.lists(st.tuples(st.floats(-3, 0), st.floats(0, 1), st.booleans()), min_size=4, max_size=4), st.booleans())
+def test_whatever_the_figures_something_is_kept_and_what_was_left_is_named(
+    figures: list[tuple[float, float, bool]], prompted: bool
+) -> None:
+    texts = {True: "Grafana", False: "She compared it."}
+    attempts = [attempt(texts[echoes], logprob=logprob, no_speech=unheard) for logprob, unheard, echoes in figures]
+    way = climbed(*attempts, prompt_text=" Kubernetes, Grafana" if prompted else "")
+    names = [rung.name for rung, _ in way.left]
+    assert way.accepted == (way.kept.rung not in names)
+    assert not (Reason.ECHO in dict(way.left).values() and way.kept.rung == "first")
