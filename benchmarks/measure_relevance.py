@@ -27,7 +27,7 @@ BRANDS = {
     "zh": ("努布里斯", "克拉维欧", "泽菲拉", "塔维林", "布莱托莫"),
 }
 SYLLABLES = {
-    "ko": "가나다라마바사아자카타파하고노도로모보소오조코토포호구누두루무부수우주쿠투푸후기니디리미비시이지키티히스르크트",
+    "ko": "가나다라마바사아자카타파하고노도로모보소오조코토포호구누두루무부수우주푸후기니디리미비시이지키티히스르크트",
     "ja": "アイウエオカキクケコサシスセソタトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワンガギグゲゴザジゼゾ",
     "zh": "阿布克达尔菲格哈伊杰卡拉莫纳奥帕里斯塔维沃森林德莱托欧泽努瑞玛罗科特曼宁顿丽雅诺",
 }
@@ -52,7 +52,7 @@ async def main() -> None:
         transport = httpx.ASGITransport(app=app)
         async with (
             app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://measure", timeout=None) as client,
+            httpx.AsyncClient(transport=transport, base_url="http://measure", timeout=600) as client,
         ):
             print("| clips | terms | selection | right | clips changed | decoded again |\n|---|---|---|---|---|---|")
             for size in options.sizes:

@@ -88,8 +88,8 @@ class Decoding:
             self.fail(error)
             return
         except Exception as error:  # whatever it is, whoever waits must be answered
-            log.exception("choosing terms failed", error=type(error).__name__)
             self.fail(InternalError("Choosing terms failed here; the request id finds it in the log."))
+            log.exception("choosing terms failed", error=type(error).__name__)
             return
         if self.finished:
             return
