@@ -24,7 +24,7 @@ from app.finetune.prepare import Options, prepare
 
 CLIP = Path(__file__).resolve().parents[1] / "tests" / "data" / "audio" / "jfk.mp3"
 TEXT = "And so, my fellow Americans, ask not what your country can do for you."
-CLIPS, CLIPS_REFERENCE, CHUNK, ROUNDS = 400, 60, 20, 3
+CLIPS, CLIPS_REFERENCE, CHUNK, ROUNDS = 1200, 100, 50, 2
 COLUMNS = Features({"input_features": Array2D((80, 3000), "float16"), "labels": List(Value("int32"))})
 
 
