@@ -51,15 +51,16 @@ def grams(classes: str) -> set[int]:
 
 
 class _Segment:
-    """Postings of some spoken forms, as columns: which rows have a gram, and how many grams a row has."""
+    """Postings of some spoken forms, as columns: which rows have a gram, and how many grams a row has. Rows stand in the
+    order of terms and keys, so that ties are broken alike in every segment."""
 
     def __init__(self, terms: Mapping[str, tuple[str, ...]]) -> None:
         self.terms = terms
         self.spoken: list[Spoken] = []
         numbers: list[int] = []
         sizes: list[int] = []
-        for term, ways in terms.items():
-            for sounds in dict.fromkeys(map(sounds_of, ways)):
+        for term, ways in sorted(terms.items()):
+            for sounds in sorted(set(map(sounds_of, ways)), key=sound_key):
                 found = grams(sound_classes(sounds))
                 if found:
                     numbers += found
@@ -110,6 +111,8 @@ class SoundIndex:
             if len(rows) > _MOST_PER_FRAME:
                 least = np.partition(scores, -_MOST_PER_FRAME)[-_MOST_PER_FRAME]
                 rows, scores = rows[scores >= least], scores[scores >= least]
+                best = np.lexsort((rows, -scores))[:_MOST_PER_FRAME]
+                rows, scores = rows[best], scores[best]
             for row, score in zip(rows.tolist(), scores.tolist(), strict=True):
                 spoken = segment.spoken[row]
                 ranked.append((-score, spoken.term, spoken.key, spoken))
