@@ -20,8 +20,8 @@ class Decoding:
     """Iterate it for the results; every iteration ends: with the last result or with the request's error.
 
     `queue` holds the windows that may be decoded now: all of them, or only the first while the language is unknown.
-    `deaths` counts, by window index, the model processes that died while they had the window; `timer` is its deadline.
-    `turn`: the lowest is served next; a request that arrives joins the turn being served, so that it waits for what is
+    `deaths` counts, by window index, the batches with the window that the model died of or failed on; `timer` is its
+    deadline. `turn`: the lowest is served next; a request that arrives joins the turn being served, so that it waits for what is
     on the model and not for the next windows of those who were there before. A window is let go as soon as it is
     decoded, so memory falls while a long recording is worked off. With `follow_up` a window is done when that is
     content with its result or when it has been decoded once more, in this request's turn.
@@ -119,6 +119,10 @@ class Decoding:
         self._firsts.clear()
         self._changed.set()
         self._end()
+
+    def suspects(self, window: WindowRequest) -> bool:
+        """Whether the model has failed while it had this window; only alone can it be blamed or cleared."""
+        return self.deaths[window.index] > 0
 
     def cancel(self) -> None:
         """Drop what is not decoded yet; what is on the model is finished there and thrown away."""

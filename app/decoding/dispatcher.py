@@ -185,8 +185,9 @@ class Dispatcher:
             if not batch:
                 return
             taken = [(decodings[queue], decodings[queue].queue[position]) for queue, position in batch]
-            suspect = _is_suspect(taken[0])
-            taken = taken[:1] if suspect else list(itertools.takewhile(lambda item: not _is_suspect(item), taken))
+            suspect = taken[0][0].suspects(taken[0][1])
+            known_good = itertools.takewhile(lambda item: not item[0].suspects(item[1]), taken)
+            taken = taken[:1] if suspect else list(known_good)
             worker = self._free_worker(alone=suspect)
             if worker is None:
                 return
@@ -215,13 +216,14 @@ class Dispatcher:
         except WorkerDied:
             self._put_back(taken)
         except DecodeFailed as failure:
-            log.error("decoding failed", reason=str(failure))
-            for decoding, _ in taken:
-                decoding.fail(InternalError("Decoding failed here; the request id finds it in the log."))
+            log.error("decoding failed", reason=str(failure), windows=len(taken))
+            if len(taken) > 1:
+                self._put_back(taken)  # one of them is at fault; which one shows when each is alone
+            else:
+                _fail(taken)
         except Exception as error:  # whatever it is, nobody who waits may be left without an answer
             log.exception("decoding ended unexpectedly", error=type(error).__name__)
-            for decoding, _ in taken:
-                decoding.fail(InternalError("Decoding failed here; the request id finds it in the log."))
+            _fail(taken)
         else:
             speech = sum(len(window.samples) for _, window in taken) / SAMPLE_RATE
             self._admission.observe(self._slots * speech, time.monotonic() - started)
@@ -234,7 +236,7 @@ class Dispatcher:
             self._pump()
 
     def _put_back(self, taken: Taken) -> None:
-        """The model died under these windows: decode them again, each at most MAX_DEATHS_A_WINDOW times."""
+        """The model died or failed under these windows: decode them again, each at most MAX_DEATHS_A_WINDOW times."""
         for decoding, window in reversed(taken):
             decoding.deaths[window.index] += 1
             if decoding.deaths[window.index] >= MAX_DEATHS_A_WINDOW:
@@ -243,7 +245,6 @@ class Dispatcher:
                 decoding.queue.appendleft(window)
 
 
-def _is_suspect(item: tuple[Decoding, WindowRequest]) -> bool:
-    """Whether a process has died while it had this window; only alone can it be blamed or cleared."""
-    decoding, window = item
-    return decoding.deaths[window.index] > 0
+def _fail(taken: Taken) -> None:
+    for decoding, _ in taken:
+        decoding.fail(InternalError("Decoding failed here; the request id finds it in the log."))

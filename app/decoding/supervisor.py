@@ -19,7 +19,7 @@ log = logger(__name__)
 
 # A process that dies this often without finishing a batch in between is not coming back by itself.
 MAX_DEATHS = 5
-# No batch takes this long on a device that works; one that does is hung, and is treated as a death.
+# No start and no batch takes this long on a device that works; one that does is hung, and is treated as a death.
 STALLED_SECONDS = 600.0
 
 # A GPU picks its kernels and memory by size, so it is warmed at the largest; a CPU has nothing to gain from that.
@@ -166,10 +166,14 @@ class Supervisor:
         worker: ModelWorker = self._start_worker(self._config, lambda: self._exited(worker))
         self._worker = worker
         try:
-            greeting = await worker.start()
-            tone = _tone(_CANARY_SECONDS[self._config.device])
-            canary = WindowRequest("canary", 0, tone, PromptSet(), DecodeOptions(language="en"))
-            await worker.decode([canary] * self._batch_windows)
+            async with asyncio.timeout(STALLED_SECONDS):
+                greeting = await worker.start()
+                tone = _tone(_CANARY_SECONDS[self._config.device])
+                canary = WindowRequest("canary", 0, tone, PromptSet(), DecodeOptions(language="en"))
+                await worker.decode([canary] * self._batch_windows)
+        except TimeoutError:
+            await worker.stop()
+            raise WorkerDied(f"the model process was not ready after {STALLED_SECONDS:g} s") from None
         except (DecodeFailed, OSError) as failure:
             await worker.stop()
             raise WorkerDied(f"the canary was not decoded: {failure}") from None

@@ -85,7 +85,7 @@ class WhisperEngine:
         """
         started = time.perf_counter()
         options, probability = request.options, 1.0
-        offset, pieces = 0.0, list[WindowResult]()
+        offset, pieces, resume = 0.0, list[WindowResult](), None
         if request.again:
             encoded = self._kept.take(request)
         while len(pieces) < _MAX_PIECES:
@@ -104,7 +104,11 @@ class WhisperEngine:
             offset, encoded, first = offset + resume, None, None
         whole = merged(pieces)
         return replace(
-            whole, language_probability=probability, seconds=time.perf_counter() - started, index=request.index
+            whole,
+            language_probability=probability,
+            hit_output_cap=whole.hit_output_cap or resume is not None,
+            seconds=time.perf_counter() - started,
+            index=request.index,
         )
 
     def _detect(self, encoded: ctranslate2.StorageView) -> tuple[str, float]:

@@ -3,9 +3,12 @@
 import asyncio
 
 import pytest
-from fake_model import Model, ask, dispatching, results, settle
+from fake_model import FakeWorker, Model, ask, dispatching, results, settle
 
+from app.decoding import supervisor
+from app.decoding.batching import BatchPolicy
 from app.decoding.dispatcher import MAX_DEATHS_A_WINDOW
+from app.decoding.engine import Greeting
 from app.decoding.worker import DecodeFailed
 from app.errors import InternalError, LexicueError, NotReady
 
@@ -101,6 +104,46 @@ async def test_an_engine_fault_ends_its_own_request_only() -> None:
             await results(bad)
         assert "448" not in failure.value.message
         assert await results(good) == [0]
+
+
+async def test_a_window_that_the_engine_fails_on_costs_nobody_else_in_its_batch_the_answer() -> None:
+    model = Model()
+    policy = BatchPolicy(max_windows=3, scope="shared")
+    async with dispatching(model, policy=policy) as (dispatcher, _):
+        held = ask(dispatcher, "held", 5)
+        decodings = {name: ask(dispatcher, name, 5) for name in ("good", "bad", "fine")}
+        await model.until(1)
+        await model.answer("held0")
+        assert await results(held) == [0]
+        assert model.names() == ["good0", "bad0", "fine0"]
+        while model.running:
+            if "bad0" in model.names():
+                model.running.pop(0)[1].set_exception(DecodeFailed("RuntimeError: no number"))
+                await settle()
+            else:
+                await model.answer()
+        with pytest.raises(InternalError):
+            await results(decodings["bad"])
+        assert [await results(decodings[name]) for name in ("good", "fine")] == [[0], [0]]
+        assert model.starts == 1
+
+
+async def test_a_process_that_hangs_while_it_starts_again_fails_liveness(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model()
+    async with dispatching(model) as (dispatcher, _):
+        decoding = ask(dispatcher, "a", 5)
+        await model.until(1)
+        monkeypatch.setattr(FakeWorker, "start", never)
+        monkeypatch.setattr(supervisor, "STALLED_SECONDS", 0)
+        model.running[0][2].die()
+        with pytest.raises(NotReady, match="needs a restart"):
+            await results(decoding)
+        assert not dispatcher.healthy
+
+
+async def never(worker: FakeWorker) -> Greeting:
+    await asyncio.Event().wait()
+    raise AssertionError
 
 
 async def test_a_fault_that_nobody_foresaw_still_answers_who_waits() -> None:
