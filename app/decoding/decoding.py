@@ -20,10 +20,10 @@ class Decoding:
     """Iterate it for the results; every iteration ends: with the last result or with the request's error.
 
     `queue` holds the windows that may be decoded now: all of them, or only the first while the language is unknown.
-    `deaths` counts, by window index, the batches with the window that the model died of or failed on; `timer` is its
-    deadline. `turn`: the lowest is served next; a request that arrives joins the turn being served, so that it waits for what is
-    on the model and not for the next windows of those who were there before. A window is let go as soon as it is
-    decoded, so memory falls while a long recording is worked off. With `follow_up` a window is done when that is
+    `deaths` counts, by window index, the batches with the window that the model died of or failed on; `timer` is the
+    deadline. `turn`: the lowest is served next; a request that arrives joins the turn being served, so that it waits
+    for what is on the model and not for the next windows of those who were there before. A window is let go as soon as
+    it is decoded, so memory falls while a long recording is worked off. With `follow_up` a window is done when that is
     content with its result or when it has been decoded once more, in this request's turn.
     """
 
