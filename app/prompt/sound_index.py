@@ -25,7 +25,7 @@ _LEAST_SHARED = 1 / 3
 _MOST_PER_FRAME = 96
 _SEGMENTS_MOST = 8
 
-Numbers = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.intp]
 Scores = npt.NDArray[np.float32]
 
 
@@ -51,8 +51,8 @@ def grams(classes: str) -> set[int]:
 
 
 class _Segment:
-    """Postings of some spoken forms, as columns: which rows have a gram, and how many grams a row has. Rows stand in the
-    order of terms and keys, so that ties are broken alike in every segment."""
+    """Postings of some spoken forms, as columns: which rows have a gram, and how many grams a row has. Rows stand
+    in the order of terms and keys, so that ties are broken alike in every segment."""
 
     def __init__(self, terms: Mapping[str, tuple[str, ...]]) -> None:
         self.terms = terms
@@ -67,17 +67,18 @@ class _Segment:
                     sizes.append(len(found))
                     self.spoken.append(Spoken(term, sound_key(sounds)))
         column = np.asarray(numbers, dtype=np.int32)
-        rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        rows = np.repeat(np.arange(len(sizes), dtype=np.intp), sizes)
         self._rows: Numbers = rows[np.argsort(column, kind="stable")]
         self._starts = np.concatenate(([0], np.cumsum(np.bincount(column, minlength=_GRAMS)))).tolist()
         self._sizes: Scores = np.asarray(sizes, dtype=np.float32)
+        self._least: Numbers = np.ceil(_LEAST_SHARED * self._sizes).astype(np.intp)
         self._deviation: Scores = np.sqrt(self._sizes * _BY_CHANCE * (1 - _BY_CHANCE)).astype(np.float32)
 
     def likely(self, numbers: Sequence[int]) -> tuple[Numbers, Scores]:
         """Rows that share enough grams with `numbers`, and by how many standard deviations that is over chance."""
         lists = [self._rows[self._starts[number] : self._starts[number + 1]] for number in numbers]
-        hits = np.bincount(np.concatenate(lists), minlength=len(self.spoken)).astype(np.float32)
-        rows = np.flatnonzero(hits >= _LEAST_SHARED * self._sizes).astype(np.int32)
+        hits = np.bincount(np.concatenate(lists), minlength=len(self.spoken))
+        rows = np.flatnonzero(hits >= self._least)
         over = (hits[rows] - _BY_CHANCE * self._sizes[rows]) / self._deviation[rows]
         return rows, over.astype(np.float32)
 
