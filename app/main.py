@@ -79,7 +79,10 @@ def create_app(
             yield
             app.state.lexicue = None
 
-    app = DescribedApp(title="Lexicue", version=release, description=DESCRIPTION, lifespan=lifespan)
+    # A redirect to the route without its slash would be built from what the request says its host is.
+    app = DescribedApp(
+        title="Lexicue", version=release, description=DESCRIPTION, lifespan=lifespan, redirect_slashes=False
+    )
     app.state.form_limits = FormLimits(settings.max_form_fields, settings.max_form_field_bytes)
     _guard(app, settings, telemetry)
     install_error_handlers(app)

@@ -82,6 +82,8 @@ async def _form(request: Request) -> None:
         )
     except HTTPException as error:
         raise _refusal(str(error.detail), limits) from None
+    except UnicodeError:  # a charset that Python knows and the form is not in; of others the parser takes care
+        raise _refusal("", limits) from None
 
 
 def _refusal(reason: str, limits: FormLimits) -> InvalidRequest | TooLarge:

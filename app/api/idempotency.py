@@ -19,12 +19,14 @@ from fastapi import Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
+from app.api.access import default_glossary
 from app.api.clients import unless_client_leaves
 from app.api.uploads import upload_on_disk
 from app.errors import InvalidRequest, Unprocessable
 
 _KEY = re.compile(r"[ -~]{1,255}")
 _CHUNK = 1024 * 1024
+_CHOOSING_HEADERS = ("x-lexicue-glossary", "x-lexicue-selection")
 # What an entry holds besides the answer's own bytes: task, response, keys.
 _ENTRY_BYTES = 2000
 
@@ -155,9 +157,11 @@ def _copy(answer: Response, *, replayed: bool) -> Response:
 
 
 async def _content_of(request: Request) -> bytes:
-    """Digest of everything that the answer depends on: route, fields in order, the bytes of files, chosen glossary."""
+    """Digest of everything that the answer depends on: route, headers that choose, the glossary of the caller's key,
+    fields in order, the bytes of files."""
     digest = hashlib.sha256()
-    for text in (request.url.path, request.headers.get("x-lexicue-glossary", "")):
+    chosen = (request.headers.get(name, "") for name in _CHOOSING_HEADERS)
+    for text in (request.url.path, *chosen, default_glossary(request) or ""):
         digest.update(_framed(text.encode()))
     for name, value in (await request.form()).multi_items():
         digest.update(_framed(name.encode("utf-8", "surrogatepass")))

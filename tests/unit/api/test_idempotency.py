@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from app.api.error_handlers import install_error_handlers
 from app.api.forms import FormOrFileRoute
 from app.api.idempotency import RememberedAnswers
+from app.api.keys import ApiKey, Role
 from app.errors import NotReady, Overloaded
 
 
@@ -26,6 +27,7 @@ class Service:
         self.started = asyncio.Event()
         self.failures: list[Exception] = []
         self.now = 0.0
+        self.api_key: ApiKey | None = None
         self.answers = RememberedAnswers(seconds=60, max_bytes=10_000, clock=lambda: self.now)
         router = APIRouter(route_class=FormOrFileRoute)
 
@@ -38,6 +40,7 @@ class Service:
         ) -> Response:
             if actor:
                 request.state.actor = actor
+            request.state.api_key = self.api_key
 
             async def work(path: Any) -> Response:
                 self.started.set()
@@ -54,9 +57,11 @@ class Service:
         install_error_handlers(self.app)
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app=self.app), base_url="http://test")
 
-    async def post(self, key: str | None, audio: bytes = b"RIFF", **fields: str) -> httpx.Response:
-        headers = {"Idempotency-Key": key} if key else {}
-        return await self.client.post("/transcribe", files={"file": ("a.wav", audio)}, data=fields, headers=headers)
+    async def post(
+        self, key: str | None, audio: bytes = b"RIFF", headers: dict[str, str] | None = None, **fields: str
+    ) -> httpx.Response:
+        sent = (headers or {}) | ({"Idempotency-Key": key} if key else {})
+        return await self.client.post("/transcribe", files={"file": ("a.wav", audio)}, data=fields, headers=sent)
 
 
 @pytest.fixture
@@ -88,6 +93,21 @@ async def test_another_request_under_the_key_is_refused(service: Service, change
     refused = await service.post("k", **({"language": "en"} | changed))
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "idempotency_key_reused")
     assert len(service.decoded) == 1
+
+
+@pytest.mark.parametrize("header", ["X-Lexicue-Glossary", "X-Lexicue-Selection"])
+async def test_a_header_that_chooses_makes_another_request(service: Service, header: str) -> None:
+    await service.post("k")
+    refused = await service.post("k", headers={header: "relevant"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "idempotency_key_reused")
+
+
+async def test_another_secret_of_the_caller_with_another_glossary_makes_another_request(service: Service) -> None:
+    answers = []
+    for glossary in ("clinic", "clinic", "support"):
+        service.api_key = ApiKey("web", Role.APP, glossary, b"")
+        answers.append((await service.post("k")).status_code)
+    assert answers == [200, 200, 422]
 
 
 async def test_callers_do_not_share_keys_and_no_key_is_no_memory(service: Service) -> None:

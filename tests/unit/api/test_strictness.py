@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import httpx
 import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
 
 from app.api.error_handlers import install_error_handlers
 from app.api.strictness import MAX_JSON_BYTES, StrictJsonRoute
+from app.main import create_app
+from app.settings import Settings
 
 
 @pytest.fixture
@@ -45,3 +48,13 @@ def test_what_cannot_be_meant_is_refused(client: TestClient, content: str, statu
 def test_a_name_in_two_objects_is_no_repetition(client: TestClient) -> None:
     body = {"a": {"text": "1"}, "b": [{"text": "2"}, {"text": "3"}]}
     assert client.post("/body", json=body).json() == body
+
+
+async def test_a_route_has_one_address_and_nobody_is_sent_elsewhere() -> None:
+    """The Location of a redirect would be made of the Host that the request claims, and with http behind a proxy."""
+    transport = httpx.ASGITransport(create_app(Settings(_env_file=None)))
+    async with httpx.AsyncClient(transport=transport, base_url="http://elsewhere.example") as caller:
+        for path in ("/transcribe/", "/glossaries/", "/v1/models/"):
+            answer = await caller.get(path)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (404, "unknown_route")
+            assert "location" not in answer.headers
