@@ -146,3 +146,18 @@ def test_a_glossary_that_is_not_in_use_any_more_is_forgotten() -> None:
     assert headrooms(registry) == {"new": 123}
     metrics.sent(plan_of(200), glossary="old", revision=1)
     assert headrooms(registry)["old"] == 23, "known anew, whatever its revision"
+
+
+def test_a_full_prompt_is_forgotten_after_an_hour_though_its_glossary_stays_in_use() -> None:
+    """A language that nobody speaks any more must not look like a glossary without room."""
+    now = 0.0
+    registry = CollectorRegistry()
+    metrics = PromptMetrics(registry, clock=lambda: now)
+    metrics.sent(plan_of(223), glossary="clinic", revision=1)
+    for now in (600.0, 1800.0, FORGET_SECONDS):
+        metrics.sent(plan_of(100 + int(now) // 600), glossary="clinic", revision=1)
+        assert headrooms(registry) == {"clinic": 0}
+    now = FORGET_SECONDS + 1
+    assert headrooms(registry) == {"clinic": 117}, "the fullest prompt of the past hour"
+    now = 2 * FORGET_SECONDS + 1
+    assert headrooms(registry) == {}
