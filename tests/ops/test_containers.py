@@ -12,6 +12,7 @@ from dockerfile import Stage, stages
 from shipped import DOCKER, ROOT
 
 from app.api import health
+from app.decoding.model_files import BUNDLED
 from app.settings import Settings
 
 DOCKERFILES = sorted(DOCKER.glob("*.Dockerfile"))
@@ -176,6 +177,22 @@ def test_kubernetes_probes_ask_what_the_service_answers() -> None:
     ports = {port["name"] for port in container()["ports"]}
     assert {probe["port"] for probe in probes.values()} == ports == {"http"}
     assert kubernetes("Service")["spec"]["ports"][0]["targetPort"] in ports
+
+
+def test_kubernetes_probes_wait_as_long_as_the_image_s_own_check() -> None:
+    """The default of one second takes a replica whose cores are busy out of service, which makes the others busier."""
+    (check,) = stages(DOCKER / "app.Dockerfile")[-1].all("HEALTHCHECK")
+    wait = re.search(r"--timeout=(\d+)s", check)
+    assert wait is not None
+    probes = [container()[name] for name in ("startupProbe", "readinessProbe", "livenessProbe")]
+    assert [probe.get("timeoutSeconds", 1) for probe in probes] == [int(wait[1])] * 3
+
+
+def test_kubernetes_says_how_its_image_gets_the_model_that_it_names() -> None:
+    """An image holds no weights unless asked, and a pod with the bundled model would never start on it."""
+    assert kubernetes("ConfigMap")["data"]["LEXICUE_MODEL"] == BUNDLED
+    before_applying = (DOCKER / "kubernetes" / "lexicue.yaml").read_text().split("\napiVersion:")[0]
+    assert "--build-arg WITH_MODEL=true" in before_applying
 
 
 def test_kubernetes_objects_belong_together() -> None:
