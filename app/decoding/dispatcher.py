@@ -197,7 +197,7 @@ class Dispatcher:
                 decoding.turn = self._turn + 1
             if suspect:
                 self._alone.add(worker)
-            answer = worker.decode([window for _, window in taken])
+            answer = worker.decode([window for _, window in taken], on_trial=suspect)
             task = asyncio.create_task(self._finish(worker, taken, answer))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

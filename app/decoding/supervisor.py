@@ -17,7 +17,8 @@ from app.telemetry import logger
 
 log = logger(__name__)
 
-# A process that dies this often without finishing a batch in between is not coming back by itself.
+# A process that dies this often without finishing a batch in between is not coming back by itself. Deaths under a
+# window on trial are the window's: else one bad recording, sent twice, would take the service down.
 MAX_DEATHS = 5
 # No start and no batch takes this long on a device that works; one that does is hung, and is treated as a death.
 STALLED_SECONDS = 600.0
@@ -67,6 +68,7 @@ class Supervisor:
         self._deaths = 0
         self._restart: asyncio.Task[None] | None = None
         self._stopping = False
+        self._on_trial = False
         self.running = 0
         self.ready = False
         self.healthy = True
@@ -93,10 +95,11 @@ class Supervisor:
         except WorkerDied as died:
             raise NotReady(f"The model could not be loaded: {died}", code="model_failed") from None
 
-    def decode(self, batch: Sequence[WindowRequest]) -> asyncio.Task[list[WindowResult]]:
+    def decode(self, batch: Sequence[WindowRequest], *, on_trial: bool = False) -> asyncio.Task[list[WindowResult]]:
         """Start a batch; `running` counts it at once. The task raises DecodeFailed, or WorkerDied: then a restart is
-        under way and the batch may be given again."""
+        under way and the batch may be given again. `on_trial`: alone on the device, since it has failed before."""
         self.running += 1
+        self._on_trial = on_trial
         return asyncio.create_task(self._decode(batch))
 
     async def _decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
@@ -115,6 +118,7 @@ class Supervisor:
             raise
         finally:
             self.running -= 1
+            self._on_trial = False
         self._deaths = 0
         self._windows += len(batch)
         if self.worn and not self.running and self._restart is None:
@@ -136,6 +140,7 @@ class Supervisor:
     def _exited(self, worker: ModelWorker) -> None:
         if worker is self._worker and self.ready and not self._stopping:
             log.warning("model worker died", pid=self.pid)
+            self._deaths -= self._on_trial
             self._begin_restart()
 
     def _begin_restart(self) -> None:

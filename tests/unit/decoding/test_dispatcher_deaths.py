@@ -9,6 +9,7 @@ from app.decoding import supervisor
 from app.decoding.batching import BatchPolicy
 from app.decoding.dispatcher import MAX_DEATHS_A_WINDOW
 from app.decoding.engine import Greeting
+from app.decoding.supervisor import MAX_DEATHS
 from app.decoding.worker import DecodeFailed
 from app.errors import InternalError, LexicueError, NotReady
 
@@ -66,6 +67,19 @@ async def test_a_window_that_kills_its_process_fails_alone() -> None:
         assert await results(good) == [0]
         assert model.starts == 1 + MAX_DEATHS_A_WINDOW
         assert dispatcher.healthy
+
+
+async def test_a_bad_recording_that_is_sent_twice_does_not_take_the_service_down() -> None:
+    model = Model()
+    async with dispatching(model) as (dispatcher, _):
+        for attempt in range(1, MAX_DEATHS + 2):
+            poison = ask(dispatcher, f"poison{attempt}", 5)
+            while not poison.finished:
+                await settle()
+                if model.running:
+                    model.running[0][2].die()
+            assert isinstance(poison.error, InternalError if attempt <= MAX_DEATHS else NotReady)
+            assert dispatcher.healthy == (attempt <= MAX_DEATHS)
 
 
 async def test_a_process_that_does_not_start_again_fails_liveness_and_answers_everybody() -> None:
