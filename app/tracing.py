@@ -1,6 +1,7 @@
 """Spans of requests, for those who collect traces. In: a setting. Out: one span a request and one a station under it,
 sent over OTLP; nothing at all when off. The only door to OpenTelemetry, which is an optional extra. Any thread."""
 
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(__name__)
 
 INSTALL = "pip install 'lexicue[otel]'"
 _PREFIX = "lexicue."
+CLOSE_SECONDS = 5.0
 
 
 class Tracing:
@@ -52,9 +54,15 @@ class Tracing:
             yield
 
     def close(self) -> None:
-        """Send what is still to be sent."""
-        if self._provider is not None:
-            self._provider.shutdown()
+        """Send what is still to be sent, in CLOSE_SECONDS at most: a collector that is away must not hold up a stop
+        for as long as the exporter would try."""
+        if self._provider is None:
+            return
+        closing = threading.Thread(target=self._provider.shutdown, name="lexicue-traces", daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
+        if closing.is_alive():
+            log.warning("the last traces are lost: nobody takes them", seconds=CLOSE_SECONDS)
 
 
 OFF = Tracing()

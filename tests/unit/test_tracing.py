@@ -1,10 +1,11 @@
 """Traces: off unless asked for, one span a request under the caller's own, and a plain word about what to install."""
 
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
@@ -97,3 +98,22 @@ def test_without_the_extra_the_log_says_what_to_install(monkeypatch: pytest.Monk
     assert warnings == [
         ("traces are off: LEXICUE_TRACES needs the extra `otel`", {"install": "pip install 'lexicue[otel]'"})
     ]
+
+
+def test_a_collector_that_is_away_does_not_hold_up_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up, done = threading.Event(), threading.Event()
+
+    class Stubborn(SpanProcessor):
+        def shutdown(self) -> None:
+            given_up.wait(10)
+            done.set()
+
+    monkeypatch.setattr("app.tracing.CLOSE_SECONDS", 0.01)
+    tracing = open_tracing(True, version="1.2.3", processor=Stubborn())
+    warnings: list[str] = []
+    monkeypatch.setattr("app.tracing.log.warning", lambda event, **_: warnings.append(event))
+    tracing.close()
+    assert not done.is_set(), "closing returns while the processor still tries"
+    assert warnings == ["the last traces are lost: nobody takes them"]
+    given_up.set()
+    assert done.wait(10)
