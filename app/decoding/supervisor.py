@@ -93,7 +93,11 @@ class Supervisor:
         try:
             await self._bring_up()
         except WorkerDied as died:
-            raise NotReady(f"The model could not be loaded: {died}", code="model_failed") from None
+            raise NotReady(
+                f"The model in {self._config.model_path} could not be loaded: {died}. Check LEXICUE_MODEL, LEXICUE_DEVICE "
+                "and LEXICUE_COMPUTE_TYPE; a folder that was copied in part is best copied again.",
+                code="model_failed",
+            ) from None
 
     def decode(self, batch: Sequence[WindowRequest], *, on_trial: bool = False) -> asyncio.Task[list[WindowResult]]:
         """Start a batch; `running` counts it at once. The task raises DecodeFailed, or WorkerDied: then a restart is
