@@ -107,7 +107,7 @@ async def transcriptions(
             raise InvalidRequest(
                 "A stream is text: use response_format json or text.", param="response_format", code="invalid_stream"
             )
-        return await streamed(state.pipeline, job, file, warnings=warnings)
+        return await streamed(request, state.pipeline, job, file, warnings=warnings)
 
     async def work(audio: Path) -> Response:
         transcript = await state.pipeline.transcribe(replace(job, audio=audio))

@@ -7,9 +7,11 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from fastapi import UploadFile
+from fastapi import Request, UploadFile
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
+from app.api.clients import unless_client_leaves
 from app.api.error_handlers import error_body
 from app.api.openai_answers import receipt, usage
 from app.api.uploads import upload_on_disk
@@ -19,8 +21,28 @@ from app.pipeline import TranscriptionJob, TranscriptionPipeline
 from app.transcript.transcript import Transcript, join_texts, told
 
 
+class _Events(StreamingResponse):
+    """Events of a task that ends with them. The generator alone cannot see to that: it is never begun for a client that
+    left before the first event."""
+
+    def __init__(self, events: AsyncIterator[str], task: "asyncio.Task[Transcript]") -> None:
+        super().__init__(events, media_type="text/event-stream")
+        self._task = task
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._task.cancel()
+
+
 async def streamed(
-    pipeline: TranscriptionPipeline, job: TranscriptionJob, upload: UploadFile, *, warnings: tuple[str, ...] = ()
+    request: Request,
+    pipeline: TranscriptionPipeline,
+    job: TranscriptionJob,
+    upload: UploadFile,
+    *,
+    warnings: tuple[str, ...] = (),
 ) -> StreamingResponse:
     """Answers when the first window is there: until then a failure has its own status; later it is an event."""
     results: asyncio.Queue[WindowResult | None] = asyncio.Queue()
@@ -35,13 +57,13 @@ async def streamed(
 
     task = asyncio.create_task(work())
     try:
-        first = await results.get()
+        first = await unless_client_leaves(request, results.get())
         if first is None and task.done() and task.exception() is not None:
             task.result()
     except BaseException:
         task.cancel()
         raise
-    return StreamingResponse(_events(first, results, task), media_type="text/event-stream")
+    return _Events(_events(first, results, task), task)
 
 
 async def _events(
@@ -50,26 +72,23 @@ async def _events(
     texts: list[str] = []
     sent = ""
     result = first
+    while result is not None:
+        texts.extend(segment.text for segment in result.segments)
+        whole = join_texts(texts)
+        if len(whole) > len(sent):
+            yield _event({"type": "transcript.text.delta", "delta": whole[len(sent) :]})
+            sent = whole
+        result = await results.get()
     try:
-        while result is not None:
-            texts.extend(segment.text for segment in result.segments)
-            whole = join_texts(texts)
-            if len(whole) > len(sent):
-                yield _event({"type": "transcript.text.delta", "delta": whole[len(sent) :]})
-                sent = whole
-            result = await results.get()
-        try:
-            transcript = await task
-        except LexicueError as error:
-            yield _event(error_body(error))
-            return
-        except Exception:
-            yield _event(error_body(InternalError("Something went wrong here; the request id finds it in the log.")))
-            raise
-        done = {"type": "transcript.text.done", "text": transcript.text}
-        yield _event({**done, "usage": usage(transcript), "lexicue": receipt(transcript)})
-    finally:
-        task.cancel()
+        transcript = await task
+    except LexicueError as error:
+        yield _event(error_body(error))
+        return
+    except Exception:
+        yield _event(error_body(InternalError("Something went wrong here; the request id finds it in the log.")))
+        raise
+    done = {"type": "transcript.text.done", "text": transcript.text}
+    yield _event({**done, "usage": usage(transcript), "lexicue": receipt(transcript)})
 
 
 def _event(data: dict[str, object]) -> str:
