@@ -94,8 +94,8 @@ class Supervisor:
             await self._bring_up()
         except WorkerDied as died:
             raise NotReady(
-                f"The model in {self._config.model_path} could not be loaded: {died}. Check LEXICUE_MODEL, LEXICUE_DEVICE "
-                "and LEXICUE_COMPUTE_TYPE; a folder that was copied in part is best copied again.",
+                f"The model in {self._config.model_path} could not be loaded: {died}. Check LEXICUE_MODEL, "
+                "LEXICUE_DEVICE and LEXICUE_COMPUTE_TYPE; a folder that was copied in part is best copied again.",
                 code="model_failed",
             ) from None
 

@@ -101,7 +101,7 @@ async def test_a_process_that_does_not_start_again_fails_liveness_and_answers_ev
 async def test_a_model_that_cannot_be_loaded_is_a_failed_start_with_the_reason() -> None:
     model = Model()
     model.may_start = False
-    with pytest.raises(NotReady, match="no memory.*LEXICUE_MODEL.*LEXICUE_COMPUTE_TYPE"):
+    with pytest.raises(NotReady, match=r"no memory.*LEXICUE_MODEL.*LEXICUE_COMPUTE_TYPE"):
         async with dispatching(model):
             pass
 
