@@ -26,6 +26,11 @@ log = logger(__name__)
 
 # Names that may stand in a message: a caller's own keys are not repeated.
 _NAME = re.compile(r"[A-Za-z0-9_.\[\]:-]{1,60}")
+# A whole body that does not say it is a recording is taken for a form without one.
+_NO_FILE = (
+    "`file` is missing: send the recording as that field of a multipart form. POST /transcribe takes it as the whole "
+    "body too, with Content-Type: audio/..."
+)
 
 
 def error_body(error: LexicueError) -> dict[str, object]:
@@ -73,7 +78,8 @@ async def _validation(_request: Request, error: Exception) -> JSONResponse:
         return error_response(Unprocessable("The body is no valid JSON.", code="invalid_json"))
     missing = first.get("type") == "missing"
     name = f"`{where}`" if where else "The body"
-    message = f"{name} is missing." if missing else f"{name} has the wrong form: {first.get('msg', 'invalid')}."
+    absent = _NO_FILE if where == "file" else f"{name} is missing."
+    message = absent if missing else f"{name} has the wrong form: {first.get('msg', 'invalid')}."
     return error_response(
         Unprocessable(message, param=where or None, code="missing_parameter" if missing else "invalid_parameter")
     )

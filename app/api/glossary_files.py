@@ -150,7 +150,7 @@ def _written(terms: tuple[Term, ...], file_format: str) -> tuple[bytes, str]:
     if file_format == "csv":
         return "".join(write_csv(terms)).encode(), "text/csv; charset=utf-8"
     body = {"terms": [term_as_json(term) for term in terms]}
-    return json.dumps(body, ensure_ascii=False, indent=1).encode(), "application/json"
+    return (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode(), "application/json"
 
 
 def _format_of(request: Request) -> TermFormat:

@@ -20,8 +20,13 @@ def connect(url: str) -> httpx.Client:
     return httpx.Client(base_url=url, headers=headers, timeout=httpx.Timeout(30, read=None))
 
 
-def call(client: httpx.Client, method: str, path: str, **request: object) -> httpx.Response:
-    """One request; on a refusal or an unreachable server prints why and exits with 1."""
+class Refused(typer.Exit):
+    """The server answered one request with an error, which has been printed; the next may fare better."""
+
+
+def call(client: httpx.Client, method: str, path: str, *, about: object = None, **request: object) -> httpx.Response:
+    """One request; on a refusal (`Refused`) or an unreachable server prints why and exits with 1. `about` names what
+    was refused."""
     try:
         response = client.request(method, path, **request)  # type: ignore[arg-type]
     except httpx.TransportError as error:
@@ -30,13 +35,19 @@ def call(client: httpx.Client, method: str, path: str, **request: object) -> htt
             "or name a running one with --url or LEXICUE_URL."
         )
     if response.is_error:
-        fail(_reason(response))
+        reason = _reason(response)
+        _complain(f"{about}: {reason}" if about else reason)
+        raise Refused(1)
     return response
 
 
 def fail(message: str) -> NoReturn:
-    typer.secho(message, err=True, fg=typer.colors.RED)
+    _complain(message)
     raise typer.Exit(1)
+
+
+def _complain(message: str) -> None:
+    typer.secho(message, err=True, fg=typer.colors.RED)
 
 
 def _reason(response: httpx.Response) -> str:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.cli.client import DEFAULT_URL, Json, Url, call, connect
+from app.cli.client import DEFAULT_URL, Json, Refused, Url, call, connect
 from app.glossary.term import TermSelection
 
 
@@ -23,7 +23,8 @@ def transcribe(
     as_json: Json = False,
     url: Url = DEFAULT_URL,
 ) -> None:
-    """Transcribe recordings through a running server."""
+    """Transcribe recordings through a running server. One that is refused is named, the others go on; then the exit
+    code is 1."""
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -35,14 +36,22 @@ def transcribe(
     )
     with connect(url) as client, progress:
         bar = progress.add_task("Transcribing", total=len(files))
+        refused = 0
         for file in files:
             progress.update(bar, description=file.name)
-            answer = transcribe_file(client, file, glossary=glossary, language=language, selection=selection)
+            try:
+                answer = transcribe_file(client, file, glossary=glossary, language=language, selection=selection)
+            except Refused:
+                refused += 1
+                progress.advance(bar)
+                continue
             if as_json:
                 typer.echo(json.dumps({"file": str(file), **answer}, ensure_ascii=False))
             else:
                 typer.echo(f"{file}: {answer['text']}" if len(files) > 1 else answer["text"])
             progress.advance(bar)
+    if refused:
+        raise typer.Exit(1)
 
 
 def transcribe_file(
@@ -53,10 +62,10 @@ def transcribe_file(
     language: str | None = None,
     selection: str | None = None,
 ) -> dict[str, Any]:
-    """The server's answer for one recording; exits with a clear line when it refuses."""
+    """The server's answer for one recording. `Refused`, with a line that names the file, when it is an error."""
     given = (("glossary", glossary), ("language", language), ("selection", selection))
     fields = {name: value for name, value in given if value}
     with file.open("rb") as handle:
-        response = call(client, "POST", "/transcribe", files={"file": (file.name, handle)}, data=fields)
+        response = call(client, "POST", "/transcribe", about=file, files={"file": (file.name, handle)}, data=fields)
     answer: dict[str, Any] = response.json()
     return answer

@@ -25,8 +25,16 @@ def test_transcribe_json_is_one_answer_a_line(server: Server) -> None:
 def test_a_refusal_is_one_line_and_exit_code_one(server: Server) -> None:
     done = lexicue("transcribe", JFK, "--glossary", "no-such", url=server.url)
     assert done.returncode == 1
-    assert done.stderr.startswith("glossary_not_found: ")
+    assert done.stderr.startswith(f"{JFK}: glossary_not_found: ")
     assert "Traceback" not in done.stderr
+
+
+def test_a_refused_file_is_named_and_the_others_go_on(server: Server) -> None:
+    page = str(ROOT / "README.md")
+    done = lexicue("transcribe", page, JFK, url=server.url)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{page}: invalid_audio: ")
+    assert "fellow Americans" in done.stdout
 
 
 def test_no_server_is_said_with_the_way_out() -> None:

@@ -82,6 +82,7 @@ def test_a_whole_body_that_is_no_recording_is_refused(web: httpx.Client) -> None
     assert code_of(raw(web, b"")) == (400, "invalid_audio")
     assert code_of(raw(web, b"<html>")) == (400, "invalid_audio")
     assert code_of(raw(web, kind="text/plain")) == (422, "missing_parameter")
+    assert "Content-Type: audio/" in raw(web, kind="text/plain").json()["error"]["message"]
     assert code_of(raw(web, kind="application/json")) == (422, "missing_parameter")
 
 

@@ -181,7 +181,9 @@ async def test_a_file_goes_in_and_comes_out_the_same(clinic: httpx.AsyncClient) 
     assert exported.headers["Content-Disposition"] == 'attachment; filename="clinic.csv"'
     again = (await import_file(clinic, exported.content, mode="replace")).json()
     assert (again["unchanged"], again["revision"]) == (3, 2)
-    as_json = (await clinic.get("/glossaries/clinic/terms:export?format=json")).json()
+    file = await clinic.get("/glossaries/clinic/terms:export?format=json")
+    assert file.text.endswith("\n")
+    as_json = file.json()
     assert [term["text"] for term in as_json["terms"]] == ["Smith; Jones & Co", "Öl", "=1+1"]
     await import_file(clinic, "text\nonly\n", mode="replace")
     old = await clinic.get("/glossaries/clinic/terms:export?revision=2")
