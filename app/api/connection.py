@@ -109,6 +109,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _let_go(self) -> None:
         log.info("connection ended: its answer is not read", seconds=self.limits.stall_seconds)
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # an answer written before connection_lost is told would be a fault of ours
         self.transport.abort()
 
     def _await_headers(self) -> None:
