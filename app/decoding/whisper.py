@@ -181,22 +181,23 @@ class WhisperEngine:
         scored: bool = False,
     ) -> list[Attempt]:
         """One `generate` call: `rows` hold tokenizer and prompt ids, of equal length, one for each row of `encoded`.
-        `scored`: with the log-probability of every token.
+        `scored`: with the log-probability of every token; a beam tells none, so there it is the mean of them all.
 
         Raises FloatingPointError when a figure is no number, RuntimeError from the library.
         """
+        beam_size = rung.beam_size or self._config.beam_size
         generated = self._model.model.generate(
             encoded,
             [
                 [*((tokenizer.sot_prev, *prompt_ids) if prompt_ids else ()), *tokenizer.sot_sequence]
                 for tokenizer, prompt_ids in rows
             ],
-            beam_size=rung.beam_size or self._config.beam_size,
+            beam_size=beam_size,
             no_repeat_ngram_size=rung.no_repeat_ngram,
             repetition_penalty=rung.repetition_penalty,
             max_length=_MAX_LENGTH,
             return_scores=True,
-            return_logits_vocab=scored,
+            return_logits_vocab=scored and beam_size == 1,
             return_no_speech_prob=True,
             suppress_blank=True,
             suppress_tokens=self._suppressed,
@@ -234,11 +235,16 @@ def _attempt(
     tokens = tuple(generated.sequences_ids[0])
     if not math.isfinite(generated.scores[0]) or not math.isfinite(generated.no_speech_prob):
         raise FloatingPointError("the model gave a figure that is no number; try another compute type")
+    avg_logprob = generated.scores[0] * len(tokens) / (len(tokens) + 1)
+    logprobs: tuple[float, ...] = ()
+    if scored:
+        steps = generated.logits[0] if generated.logits else ()
+        logprobs = token_logprobs(tokens, steps) if steps else (avg_logprob,) * len(tokens)
     return Attempt(
         rung=rung.name,
         tokens=tokens,
         text=tokenizer.decode(list(tokens)).strip(),
-        avg_logprob=generated.scores[0] * len(tokens) / (len(tokens) + 1),
+        avg_logprob=avg_logprob,
         no_speech_prob=generated.no_speech_prob,
-        logprobs=token_logprobs(tokens, generated.logits[0]) if scored else (),
+        logprobs=logprobs,
     )

@@ -118,6 +118,17 @@ def test_silence_that_voice_detection_let_pass_gives_no_word_of_the_prompt(
         assert "Grafana" not in text
 
 
+def test_a_window_that_may_be_decoded_again_is_answered_with_a_beam_too(speech: Samples) -> None:
+    """The library gives no logits of a beam, and reading them failed every such request."""
+    folder = resolve_model("bundled", platformdirs.user_cache_path("lexicue"))
+    beam = build_engine(EngineConfig(model_path=folder, beam_size=5))
+    (plain,) = beam.decode([window(speech, language="en")])
+    (followed,) = beam.decode([replace(window(speech, language="en"), followed=True)])
+    assert followed.segments == plain.segments
+    assert "".join(piece.text for piece in followed.pieces) == "".join(segment.text for segment in plain.segments)
+    assert all(piece.logprob < 0 for piece in followed.pieces)
+
+
 @pytest.fixture(scope="module")
 def whisper() -> Engine:
     return build_engine(EngineConfig(model_path=resolve_model("bundled", platformdirs.user_cache_path("lexicue"))))
