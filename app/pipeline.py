@@ -2,6 +2,7 @@
 voice detection run on a small thread pool, the model in its own process."""
 
 import asyncio
+import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -16,7 +17,7 @@ from app.audio.waveform import Waveform, Window
 from app.audio.windows import pack_windows
 from app.decoding.dispatcher import Dispatcher
 from app.decoding.request import ANY_LANGUAGE, DecodeOptions, PromptSet, Task, WindowResult
-from app.errors import NotFound, PromptOverBudget
+from app.errors import LexicueError, NotFound, PromptOverBudget
 from app.glossary.store import GlossaryStore
 from app.glossary.term import GlossarySnapshot, TermSelection
 from app.prompt.plan import PromptPlan
@@ -92,7 +93,7 @@ class TranscriptionPipeline:
             plans = await asyncio.to_thread(self._plan, job, snapshot, None if second_pass is None else ())
             plan = plans[ANY_LANGUAGE]
         with timer.stage("audio"):
-            waveform, windows = await asyncio.get_running_loop().run_in_executor(self._threads, self._hear, job.audio)
+            waveform, windows = await self._listen(job.audio)
         with timer.stage("decoding"):
             results: list[WindowResult] = []
             async for result in self._decode(job, waveform, windows, plans, second_pass):
@@ -148,9 +149,21 @@ class TranscriptionPipeline:
             self._planner.metrics.refused()
             raise
 
-    def _hear(self, audio: Path) -> tuple[Waveform, tuple[Window, ...]]:
-        waveform = decode_audio(audio, max_seconds=self._max_audio_seconds)
-        return waveform, pack_windows(speech_spans(waveform.samples))
+    async def _listen(self, audio: Path) -> tuple[Waveform, tuple[Window, ...]]:
+        left = threading.Event()
+
+        def carry_on() -> None:
+            if left.is_set():
+                raise LexicueError("The request was cancelled.", code="cancelled")
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._hear, audio, carry_on)
+        finally:
+            left.set()  # a thread cannot be cancelled: it is told that nobody waits any more
+
+    def _hear(self, audio: Path, carry_on: Callable[[], None]) -> tuple[Waveform, tuple[Window, ...]]:
+        waveform = decode_audio(audio, max_seconds=self._max_audio_seconds, carry_on=carry_on)
+        return waveform, pack_windows(speech_spans(waveform.samples, carry_on=carry_on))
 
     async def _decode(
         self,

@@ -1,7 +1,7 @@
 """Any audio file to the one waveform. In: a file on disk. Out: 16 kHz mono float32 and what could not be decoded.
 Blocking; runs on the audio threads."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,18 +45,19 @@ class _Decoded:
     streams: int
 
 
-def decode_audio(path: Path, *, max_seconds: float) -> Waveform:
+def decode_audio(path: Path, *, max_seconds: float, carry_on: Callable[[], None] = lambda: None) -> Waveform:
     """Decode the first audio stream of the file, mixed down to mono.
 
     What is damaged or missing is told in `warnings`. Two channels that cancel each other out are not mixed: the first
     one is used. Raises InvalidAudio (codes `invalid_audio`, `no_audio_stream`) for what is no audio, TooLarge
     (`audio_too_long`) as soon as `max_seconds` are passed: memory stays bounded by the limit whatever the header says.
+    `carry_on` is called at every frame and may raise to end the work.
     """
-    decoded = _read(path, max_seconds)
+    decoded = _read(path, max_seconds, carry_on)
     missing = _missing(decoded)
     warnings = [*missing, *_oddities(decoded)]
     if decoded.mix.cancels:
-        decoded = _read(path, max_seconds, channel=0)
+        decoded = _read(path, max_seconds, carry_on, channel=0)
         warnings.append("the two channels cancel each other out; the first one was used")
     if decoded.damaged and not decoded.mix.length:
         raise _unreadable()
@@ -103,12 +104,12 @@ def _audio_stream(container: InputContainer) -> AudioStream:
     return stream
 
 
-def _read(path: Path, max_seconds: float, *, channel: int | None = None) -> _Decoded:
+def _read(path: Path, max_seconds: float, carry_on: Callable[[], None], *, channel: int | None = None) -> _Decoded:
     try:
         with av.open(str(path), options=_OPTIONS, metadata_errors="ignore") as container:
             stream = _audio_stream(container)
             frames = _Frames(container, stream)
-            mix = _mix(frames, max_seconds, channel)
+            mix = _mix(frames, max_seconds, carry_on, channel)
             cut = cut_short(path) or (frames.cut and container.format.name != "wav")
             return _Decoded(
                 mix, frames.damaged, _promised_seconds(container, stream), cut, len(container.streams.audio)
@@ -125,11 +126,12 @@ def _promised_seconds(container: InputContainer, stream: AudioStream) -> float |
     return None
 
 
-def _mix(frames: Iterable[AudioFrame], max_seconds: float, channel: int | None) -> Mix:
+def _mix(frames: Iterable[AudioFrame], max_seconds: float, carry_on: Callable[[], None], channel: int | None) -> Mix:
     mix = Mix(channel=channel)
     shape: tuple[object, ...] | None = None
     fifo = resampler = None
     for frame in frames:
+        carry_on()
         arrived = (frame.format.name, frame.layout.name, frame.sample_rate)
         if fifo is None or resampler is None or arrived != shape:  # chained streams may change their shape midway
             _flush(fifo, resampler, mix)

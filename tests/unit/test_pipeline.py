@@ -2,108 +2,32 @@
 dropped when the client leaves."""
 
 import asyncio
+import threading
 import wave
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fake_stations import Glossaries, Queue, pipeline
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client import CollectorRegistry
 
-from app.audio import vad
-from app.audio.metrics import AudioMetrics
-from app.audio.waveform import SAMPLE_RATE, Samples, Span
-from app.decoding.decoding import FollowUp
-from app.decoding.request import ANY_LANGUAGE, DecodedSegment, DecodeOptions, Outcome, PromptSet, WindowResult
+from app.audio.waveform import SAMPLE_RATE, Span
+from app.decoding.request import ANY_LANGUAGE
 from app.errors import InvalidAudio, NotFound, PromptOverBudget
-from app.glossary.term import GlossarySnapshot, Placement, Term
-from app.pipeline import TranscriptionJob, TranscriptionPipeline
-from app.prompt.metrics import PromptMetrics
-from app.prompt.planner import PromptPlanner, RequestWords
-from app.prompt.relevance_metrics import RelevanceMetrics
-from app.prompt.term_indexes import TermIndexes
-from app.second_pass import SecondPasses
+from app.pipeline import TranscriptionJob
+from app.prompt.planner import RequestWords
 from app.telemetry import request_facts_var
 from app.tracing import open_tracing
-
-CLINIC = GlossarySnapshot(
-    "clinic",
-    3,
-    terms=(Term("Sonalift", Placement.PINNED, id=1), Term("타벨린", Placement.PINNED, language="ko", id=2)),
-)
-
-
-class BytesCounter:
-    def encode(self, text: str) -> list[int]:
-        return list(text.encode())
-
-
-class Glossaries:
-    def __init__(self) -> None:
-        self.remembered: list[dict[str, object]] = []
-
-    async def snapshot(self, slug: str, *, revision: int | None = None) -> GlossarySnapshot:
-        if slug != CLINIC.slug:
-            raise NotFound("No such glossary.", code="glossary_not_found")
-        return CLINIC
-
-    async def remember_prompt(self, **prompt: object) -> None:
-        self.remembered.append(prompt)
-
-
-@dataclass
-class Submitted:
-    prompts: PromptSet
-    options: DecodeOptions
-    windows: int
-    language: str
-    blocked: bool
-    started: asyncio.Event
-    cancelled: bool = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
-
-    async def __aiter__(self) -> AsyncIterator[WindowResult]:
-        self.started.set()
-        if self.blocked:
-            await asyncio.Event().wait()
-        for index in range(self.windows):
-            segment = DecodedSegment(0.0, 1.0, f" window {index}")
-            yield WindowResult(index, self.language, 0.9, Outcome.DECODED, "first", segments=(segment,))
-
-
-class Queue:
-    fingerprint = "abc"
-
-    def __init__(self, language: str = "en", *, blocked: bool = False) -> None:
-        self.language = language
-        self.blocked = blocked
-        self.submitted: list[Submitted] = []
-        self.started = asyncio.Event()
-
-    def submit(
-        self,
-        request_id: str,
-        windows: Sequence[Samples],
-        prompts: PromptSet,
-        options: DecodeOptions,
-        *,
-        deadline: float | None = None,
-        follow_up: FollowUp | None = None,
-    ) -> Submitted:
-        self.submitted.append(Submitted(prompts, options, len(windows), self.language, self.blocked, self.started))
-        return self.submitted[-1]
 
 
 @pytest.fixture
 def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two seconds of sound in which voice detection is told to find speech."""
-    monkeypatch.setattr("app.pipeline.speech_spans", lambda samples: (Span(0, 2 * SAMPLE_RATE),))
+    monkeypatch.setattr("app.pipeline.speech_spans", lambda samples, **_: (Span(0, 2 * SAMPLE_RATE),))
     path = tmp_path / "clip.wav"
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
@@ -111,21 +35,6 @@ def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file.setframerate(SAMPLE_RATE)
         file.writeframes((1000 * np.sin(np.arange(2 * SAMPLE_RATE) / 20)).astype("<i2").tobytes())
     return path
-
-
-def pipeline(
-    queue: Queue, glossaries: Glossaries | None = None, registry: CollectorRegistry | None = None, **options: Any
-) -> TranscriptionPipeline:
-    registry = registry or CollectorRegistry()
-    planner = PromptPlanner(BytesCounter(), default_budget=223, metrics=PromptMetrics(registry))
-    parts: Any = (
-        glossaries or Glossaries(),
-        planner,
-        queue,
-        AudioMetrics(registry),
-        SecondPasses(planner, TermIndexes(), BytesCounter(), RelevanceMetrics(registry)),
-    )
-    return TranscriptionPipeline(*parts, max_audio_seconds=60, **options)
 
 
 async def test_an_unknown_language_gets_a_prompt_for_each_that_it_may_be(clip: Path) -> None:
@@ -213,7 +122,7 @@ async def test_each_station_is_a_span_and_the_log_line_has_its_figures(clip: Pat
 
 
 async def test_silence_never_reaches_the_model(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.pipeline.speech_spans", lambda samples: ())
+    monkeypatch.setattr("app.pipeline.speech_spans", lambda samples, **_: ())
     queue = Queue()
     transcript = await pipeline(queue).transcribe(TranscriptionJob("r", clip, glossary="clinic"))
     assert queue.submitted == []
@@ -230,14 +139,31 @@ async def test_a_client_that_leaves_cancels_its_work(clip: Path) -> None:
     assert queue.submitted[0].cancelled
 
 
+async def test_a_client_that_leaves_while_its_file_is_heard_frees_the_thread(
+    clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(path: Path, *, max_seconds: float, carry_on: Callable[[], None]) -> None:
+        begun.set()
+        try:
+            while True:
+                carry_on()
+        finally:
+            ended.set()
+
+    monkeypatch.setattr("app.pipeline.decode_audio", endless)
+    work = asyncio.create_task(pipeline(Queue()).transcribe(TranscriptionJob("r", clip)))
+    await asyncio.to_thread(begun.wait)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert await asyncio.to_thread(ended.wait, 10)
+
+
 async def test_bad_audio_and_unknown_glossary_are_told_apart(clip: Path, tmp_path: Path) -> None:
     (tmp_path / "page.mp3").write_text("<html>")
     with pytest.raises(InvalidAudio):
         await pipeline(Queue()).transcribe(TranscriptionJob("r", tmp_path / "page.mp3"))
     with pytest.raises(NotFound):
         await pipeline(Queue()).transcribe(TranscriptionJob("r", clip, glossary="other"))
-
-
-def test_voice_detection_leaves_very_short_clips_alone() -> None:
-    """10 to 100 ms with a prompt come back as confident text unless they are kept from the model."""
-    assert vad.speech_spans(np.zeros(SAMPLE_RATE // 20, dtype=np.float32)) == ()
