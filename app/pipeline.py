@@ -13,7 +13,7 @@ from pathlib import Path
 from app.audio.decoder import decode_audio
 from app.audio.metrics import AudioMetrics
 from app.audio.vad import speech_spans
-from app.audio.waveform import Waveform, Window
+from app.audio.waveform import Samples, Window
 from app.audio.windows import pack_windows
 from app.decoding.dispatcher import Dispatcher
 from app.decoding.request import ANY_LANGUAGE, DecodeOptions, PromptSet, Task, WindowResult
@@ -43,6 +43,15 @@ class TranscriptionJob:
     word_timestamps: bool = False
     words: RequestWords = field(default_factory=RequestWords)
     selection: TermSelection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What is kept of a recording while it is decoded: seconds, what could not be read, where somebody speaks."""
+
+    seconds: float
+    warnings: tuple[str, ...]
+    windows: tuple[Window, ...]
 
 
 class TranscriptionPipeline:
@@ -93,10 +102,10 @@ class TranscriptionPipeline:
             plans = await asyncio.to_thread(self._plan, job, snapshot, None if second_pass is None else ())
             plan = plans[ANY_LANGUAGE]
         with timer.stage("audio"):
-            waveform, windows = await self._listen(job.audio)
+            heard, samples = await self._listen(job.audio)
         with timer.stage("decoding"):
             results: list[WindowResult] = []
-            async for result in self._decode(job, waveform, windows, plans, second_pass):
+            async for result in self._decode(job, samples, plans, second_pass):
                 if not results:
                     plan = plans.get(result.language, plan)
                     self._sent(plan, snapshot)
@@ -108,12 +117,12 @@ class TranscriptionPipeline:
                 await self._remember(plan, snapshot)
         with timer.stage("transcript"):
             transcript = assemble(
-                windows,
+                heard.windows,
                 results,
-                duration=waveform.seconds,
+                duration=heard.seconds,
                 prompt=prompt_receipt(plan, snapshot, _selection(second_pass)),
                 fingerprint=self._dispatcher.fingerprint,
-                warnings=waveform.warnings,
+                warnings=heard.warnings,
                 relevance=second_pass.selections if second_pass is not None else (),
             )
         self._account(transcript, results, time.perf_counter() - started)
@@ -149,7 +158,7 @@ class TranscriptionPipeline:
             self._planner.metrics.refused()
             raise
 
-    async def _listen(self, audio: Path) -> tuple[Waveform, tuple[Window, ...]]:
+    async def _listen(self, audio: Path) -> tuple[_Heard, list[Samples]]:
         left = threading.Event()
 
         def carry_on() -> None:
@@ -161,23 +170,24 @@ class TranscriptionPipeline:
         finally:
             left.set()  # a thread cannot be cancelled: it is told that nobody waits any more
 
-    def _hear(self, audio: Path, carry_on: Callable[[], None]) -> tuple[Waveform, tuple[Window, ...]]:
+    def _hear(self, audio: Path, carry_on: Callable[[], None]) -> tuple[_Heard, list[Samples]]:
         waveform = decode_audio(audio, max_seconds=self._max_audio_seconds, carry_on=carry_on)
-        return waveform, pack_windows(speech_spans(waveform.samples, carry_on=carry_on))
+        windows = pack_windows(speech_spans(waveform.samples, carry_on=carry_on))
+        heard = _Heard(waveform.seconds, waveform.warnings, windows)
+        return heard, [window.cut(waveform.samples) for window in windows]
 
     async def _decode(
         self,
         job: TranscriptionJob,
-        waveform: Waveform,
-        windows: tuple[Window, ...],
+        samples: list[Samples],
         plans: dict[str, PromptPlan],
         second_pass: SecondPass | None,
     ) -> AsyncIterator[WindowResult]:
-        if not windows:
+        if not samples:
             return
         decoding = self._dispatcher.submit(
             job.request_id,
-            [window.cut(waveform.samples) for window in windows],
+            [samples.pop(0) for _ in range(len(samples))],  # handed over: nobody here keeps what is decoded
             PromptSet({language: plan.ids for language, plan in plans.items()}),
             DecodeOptions(language=job.language, task=job.task, word_timestamps=job.word_timestamps),
             deadline=self._deadline_seconds,

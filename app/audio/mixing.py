@@ -51,10 +51,10 @@ class Mix:
             block = self._blocks.pop()
             samples[end - len(block) : end] = block
             end -= len(block)
-        np.nan_to_num(samples, copy=False)
-        return np.clip(samples, -1.0, 1.0, out=samples)
+        return samples
 
     def _join(self) -> None:
         if self._chunks:
-            self._blocks.append(np.concatenate(self._chunks))
+            block = np.nan_to_num(np.concatenate(self._chunks), copy=False)
+            self._blocks.append(np.clip(block, -1.0, 1.0, out=block))
         self._chunks, self._unjoined = [], 0

@@ -51,10 +51,8 @@ class Window:
         return sum(len(span) for span in self.spans) / SAMPLE_RATE
 
     def cut(self, samples: Samples) -> Samples:
-        """The window's own samples, shape (m,), m <= 480,000: the spans one after another. A single span is a view of
-        the recording, not a copy."""
-        if len(self.spans) == 1:
-            return samples[self.spans[0].start : self.spans[0].end]
+        """The window's own samples, shape (m,), m <= 480,000: the spans one after another. A copy, so that the
+        recording can be let go."""
         return np.concatenate([samples[span.start : span.end] for span in self.spans])
 
     def on_recording(self, seconds: float, *, end: bool = False) -> float:
