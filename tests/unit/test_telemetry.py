@@ -33,7 +33,7 @@ def client(telemetry: Telemetry) -> TestClient:
         note(prompt_sha256="ab12", prompt_tokens=39, stage_seconds={"audio": 0.1})
         return PlainTextResponse("", status_code=int(request.path_params["status"]))
 
-    return TestClient(RequestContext(Starlette(routes=[Route("/work/{status}", work)]), telemetry))
+    return TestClient(RequestContext(Starlette(routes=[Route("/jobs/{status}", work)]), telemetry))
 
 
 @pytest.fixture
@@ -59,10 +59,10 @@ def json_log() -> Iterator[io.StringIO]:
 def test_a_request_is_counted_by_route_and_outcome(
     client: TestClient, telemetry: Telemetry, status: int, outcome: str
 ) -> None:
-    client.get(f"/work/{status}", follow_redirects=False)
-    labels = {"route": "/work/{status}", "outcome": outcome}
+    client.get(f"/jobs/{status}", follow_redirects=False)
+    labels = {"route": "/jobs/{status}", "outcome": outcome}
     assert telemetry.registry.get_sample_value("lexicue_requests_total", labels) == 1
-    assert telemetry.registry.get_sample_value("lexicue_request_seconds_count", {"route": "/work/{status}"}) == 1
+    assert telemetry.registry.get_sample_value("lexicue_request_seconds_count", {"route": "/jobs/{status}"}) == 1
     assert telemetry.registry.get_sample_value("lexicue_requests_in_flight") == 0
 
 
@@ -76,13 +76,13 @@ def test_the_first_failure_of_a_route_is_an_increase(telemetry: Telemetry) -> No
 
 
 def test_the_log_has_one_line_a_request_with_what_the_stations_noted(json_log: io.StringIO, client: TestClient) -> None:
-    client.get("/work/200", headers={"X-Request-Id": "abc-1"})
+    client.get("/jobs/200", headers={"X-Request-Id": "abc-1"})
     (line,) = requests_in(json_log)
     assert (
         line.items()
         >= {
             "request_id": "abc-1",
-            "route": "/work/{status}",
+            "route": "/jobs/{status}",
             "status": 200,
             "prompt_sha256": "ab12",
             "prompt_tokens": 39,
@@ -92,7 +92,7 @@ def test_the_log_has_one_line_a_request_with_what_the_stations_noted(json_log: i
 
 
 def test_what_one_request_noted_is_not_in_the_line_of_the_next(json_log: io.StringIO, client: TestClient) -> None:
-    client.get("/work/200")
+    client.get("/jobs/200")
     client.get("/nowhere")
     first, second = requests_in(json_log)
     assert first["prompt_tokens"] == 39

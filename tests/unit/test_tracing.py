@@ -41,7 +41,7 @@ def client(tracing: Tracing) -> TestClient:
         with StageTimer(tracing).stage("decoding"):
             return PlainTextResponse("", status_code=int(request.path_params["status"]))
 
-    app = Starlette(routes=[Route("/work/{status}", work), Route("/livez", lambda _: PlainTextResponse(""))])
+    app = Starlette(routes=[Route("/jobs/{status}", work), Route("/livez", lambda _: PlainTextResponse(""))])
     return TestClient(RequestContext(app, Telemetry(version="1.2.3", tracing=tracing)))
 
 
@@ -52,7 +52,7 @@ def by_name(exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
 def test_a_request_is_a_span_of_the_caller_with_the_stations_under_it(
     client: TestClient, exporter: InMemorySpanExporter
 ) -> None:
-    client.get("/work/200", headers={"traceparent": CALLER})
+    client.get("/jobs/200", headers={"traceparent": CALLER})
     spans = by_name(exporter)
     assert set(spans) == {"request", "decoding"}
     request, station = spans["request"], spans["decoding"]
@@ -75,9 +75,9 @@ def test_a_request_is_a_span_of_the_caller_with_the_stations_under_it(
 def test_a_failure_of_ours_marks_the_span_and_a_refusal_does_not(
     client: TestClient, exporter: InMemorySpanExporter
 ) -> None:
-    client.get("/work/429")
+    client.get("/jobs/429")
     assert by_name(exporter)["request"].status.status_code is StatusCode.UNSET
-    client.get("/work/503")
+    client.get("/jobs/503")
     assert exporter.get_finished_spans()[-1].status.status_code is StatusCode.ERROR
 
 
