@@ -2,7 +2,6 @@
 the lines for people and the exit code. Main thread, blocking."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
@@ -11,8 +10,6 @@ from typing import Annotated, Any, NoReturn
 
 import httpx
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.audit.journal import Journal
 from app.audit.library import Channel, Library, LibrarySettings
@@ -20,6 +17,7 @@ from app.audit.report import Report, write
 from app.audit.server import server_at
 from app.audit.transcriber import Transcriber
 from app.cli.client import connect
+from app.cli.progress import progress_bar
 from app.decoding.model_files import resolve_model
 from app.errors import LexicueError
 from app.settings import load_settings
@@ -47,15 +45,7 @@ class Session:
 def session(out: Path, header: dict[str, Any], *, answers: int | None) -> Iterator[Session]:
     """`answers`: how many there will be, None where that shows only on the way. A refusal of ours ends the command with
     exit code 2 and one line that says why; interrupted, the audit goes on from where it was."""
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
-        transient=True,
-    )
+    progress = progress_bar()
     try:
         with Journal(out / "journal.jsonl", {"kind": "audit", **header}) as journal, progress:
             if journal.resumed:

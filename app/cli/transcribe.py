@@ -2,16 +2,14 @@
 thread, blocking; the server does the work."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.client import DEFAULT_URL, Json, Refused, Url, call, connect
+from app.cli.progress import progress_bar
 from app.glossary.term import TermSelection
 
 
@@ -25,15 +23,7 @@ def transcribe(
 ) -> None:
     """Transcribe recordings through a running server. One that is refused is named, the others go on; then the exit
     code is 1."""
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
-        transient=True,
-    )
+    progress = progress_bar()
     with connect(url) as client, progress:
         bar = progress.add_task("Transcribing", total=len(files))
         refused = 0
