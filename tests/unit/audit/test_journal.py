@@ -83,3 +83,37 @@ def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="no journal"):
         Journal(path, HEADER)
     assert path.read_text() == "dear diary\n"
+
+
+def test_a_finished_audit_is_kept_until_the_next_one_has_an_answer(tmp_path: Path) -> None:
+    """Else a server that is away costs the last finding."""
+    path = tmp_path / "journal.jsonl"
+    with Journal(path, HEADER) as journal:
+        journal.add({"run": 1}, {"text": "old"})
+        journal.finish({"verdict": "kept"})
+    finished = path.read_bytes()
+    other = {**HEADER, "terms": ["b"]}
+    with Journal(path, other) as journal:
+        assert path.read_bytes() == finished
+        journal.add({"run": 1}, {"text": "new"})
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line.get("record", line) for line in lines] == [other, {"text": "new"}]
+
+
+def test_two_audits_do_not_write_one_journal(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path, HEADER) as journal:
+        journal.add({"run": 1}, {"text": "one"})
+        with pytest.raises(InvalidRequest, match="Another audit is writing"):
+            Journal(path, HEADER)
+    with Journal(path, HEADER) as journal:
+        assert journal.get({"run": 1}) == {"text": "one"}
+
+
+@pytest.mark.parametrize("line", ["5", "[]", "{}", '{"kind": "answer", "key": 3, "record": {}}', '{"kind": "answer"}'])
+def test_json_that_is_no_journal_is_left_alone(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(f"{json.dumps(HEADER)}\n{line}\n")
+    with pytest.raises(InvalidRequest, match="no journal"):
+        Journal(path, HEADER)
+    assert path.read_text().endswith(f"{line}\n")
