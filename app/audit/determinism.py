@@ -92,7 +92,7 @@ class DeterminismVerdict:
 
 def judge(findings: Sequence[SettingFinding], pairs: Sequence[Across]) -> DeterminismVerdict:
     """Broken: any file that differs between runs of one setting, or between loads. Inconclusive: the fingerprint
-    changed, or a file was refused, so that nothing was compared."""
+    changed, or what was compared agrees but a file was refused."""
     summary = [_setting_line(each) for each in findings]
     summary += [_pair_line(each) for each in pairs]
     changed = [each.label for each in findings if len(each.fingerprints) > 1]
@@ -101,11 +101,12 @@ def judge(findings: Sequence[SettingFinding], pairs: Sequence[Across]) -> Determ
         summary.append(f"The fingerprint changed while it ran ({changed[0]}): these are two systems, not one.")
     if refused:
         summary.append(f"{refused[0].file} was refused: {refused[0].refused}")
-    if changed or refused:
+    if changed:
         return DeterminismVerdict(Verdict.INCONCLUSIVE, tuple(summary))
-    parted = any(not file.agrees for each in findings for file in each.files)
+    parted = any(file.divergences and not file.refused for each in findings for file in each.files)
     parted = parted or any(pair.promised and pair.identical < pair.files for pair in pairs)
-    return DeterminismVerdict(Verdict.BROKEN if parted else Verdict.KEPT, tuple(summary))
+    otherwise = Verdict.INCONCLUSIVE if refused else Verdict.KEPT
+    return DeterminismVerdict(Verdict.BROKEN if parted else otherwise, tuple(summary))
 
 
 def _setting_line(finding: SettingFinding) -> str:

@@ -60,11 +60,15 @@ class Library:
         self.name = f"bare library ({settings.channel}: {settings.label()})"
 
     def transcribe(self, audio: Path, ask: Ask) -> Answer:
-        """Raises ValueError for a glossary: the library has none."""
+        """Where the library breaks the answer says so, as a server's would. Raises ValueError for a glossary: the
+        library has none."""
         if ask.glossary is not None or ask.keywords:
             raise ValueError("the bare library takes a prompt only")
-        segments, info = self._segments(audio, ask)
-        pieces = tuple(_pieces(segments))
+        try:
+            segments, info = self._segments(audio, ask)
+            pieces = tuple(_pieces(segments))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+            return Answer(refused=f"{type(error).__name__}: {error}", status=500, fingerprint=self._fingerprint)
         return Answer(
             text="".join(piece.text for piece in pieces).strip(),
             pieces=pieces,

@@ -46,8 +46,12 @@ class OpenAIServer:
         if response.is_error:
             return _refusal(response)
         body = _json(response)
+        if "text" not in body:
+            raise InvalidRequest(
+                f"{self._client.base_url} answers without a text: it speaks another language than OpenAI's."
+            )
         return Answer(
-            text=str(body.get("text", "")).strip(),
+            text=str(body["text"]).strip(),
             pieces=_openai_pieces(body.get("segments") or []),
             seconds=float(body.get("duration") or 0),
             language=body.get("language"),
@@ -119,28 +123,33 @@ def _openai_pieces(segments: list[dict[str, Any]]) -> tuple[Piece, ...]:
 
 
 def _post(client: httpx.Client, path: str, audio: Path, fields: dict[str, Any]) -> httpx.Response:
-    """Asks again, as often as is reasonable, where the server only says that it is busy."""
+    """Asks again, as often as is reasonable, where the server only says that it is busy. Raises NotReady when it stays
+    so: that is no answer to the question, and none that a journal should keep."""
     for attempt in range(1, _TRIES + 1):
         try:
             with audio.open("rb") as handle:
                 response = client.post(path, data=fields, files={"file": (audio.name, handle)})
         except httpx.TransportError as error:
             raise _nobody(client) from error
-        if response.status_code not in _BUSY or attempt == _TRIES:
+        if response.status_code not in _BUSY:
             return response
         pause = response.headers.get("Retry-After", "")
         time.sleep(min(_LONGEST_PAUSE_SECONDS, float(pause) if pause.isdecimal() else 2.0**attempt / 2))
-    raise AssertionError("the last try returns")
+    raise NotReady(f"The server stays busy; the same command goes on from here. {_reason(response)}")
 
 
 def _refusal(response: httpx.Response) -> Answer:
     """Raises InvalidRequest where the reason lies in the key or the address, not in the words."""
+    reason = _reason(response)
+    if response.status_code in (401, 403, 404, 405):
+        raise InvalidRequest(f"The server cannot be audited like this: {reason}")
+    return Answer(refused=reason, status=response.status_code)
+
+
+def _reason(response: httpx.Response) -> str:
     error = _json(response).get("error")
     message = str(error.get("message", "")) if isinstance(error, dict) else ""
-    reason = f"{response.status_code}: {message or response.reason_phrase}"
-    if response.status_code in (401, 403, 404, 405):
-        raise InvalidRequest(f"The server does not take audits: {reason}")
-    return Answer(refused=reason, status=response.status_code)
+    return f"{response.status_code}: {message or response.reason_phrase}"
 
 
 def _json(response: httpx.Response) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from app.audit.filler import Filler, filler, joined
 from app.audit.hearing import found
 from app.audit.probe import Answer
+from app.errors import InvalidRequest
 
 WITNESSES = 3
 
@@ -98,7 +99,11 @@ class TruncationExperiment:
         self._most_tokens = most_tokens
 
     def run(self) -> TruncationFinding:
-        without, alone = self._heard(""), self._heard(joined(*self._terms))
+        """Raises InvalidRequest when the recording, or a prompt of nothing but the terms, is refused."""
+        without, alone = (
+            self._heard("", "without a prompt"),
+            self._heard(joined(*self._terms), "with nothing but the terms"),
+        )
         witnesses = tuple(term for term in alone if term not in without)
         finding = TruncationFinding(self._terms, without, alone, witnesses)
         if not witnesses:
@@ -106,9 +111,11 @@ class TruncationExperiment:
         fillers = tuple(self._try(kind, witnesses) for kind in Filler)
         return TruncationFinding(self._terms, without, alone, witnesses, fillers)
 
-    def _heard(self, prompt: str) -> tuple[str, ...]:
-        text = self._ask(prompt).text
-        return tuple(term for term in self._terms if found(term, text))
+    def _heard(self, prompt: str, how: str) -> tuple[str, ...]:
+        answer = self._ask(prompt)
+        if answer.refused is not None:
+            raise InvalidRequest(f"The recording is refused even {how}: {answer.refused}")
+        return tuple(term for term in self._terms if found(term, answer.text))
 
     def _try(self, kind: Filler, witnesses: tuple[str, ...]) -> FillerFinding:
         accepted, refused, fault = self._refusal(kind)
@@ -125,12 +132,14 @@ class TruncationExperiment:
         return FillerFinding(kind, accepted, refused, fault, ends, cut if known else Cut.UNCLEAR, known, tuple(probes))
 
     def _ends(self, kind: Filler, accepted: Length, witnesses: tuple[str, ...]) -> Ends:
-        """The A/B with as much filler beside the terms as is accepted."""
+        """The A/B with as much filler beside the terms as is accepted, whichever comes first."""
         room = max(0, accepted.tokens - self._count(joined(*witnesses)) - 1)
-        while room and self._ask(joined(filler(kind, room), *witnesses)).refused is not None:
+        while True:
+            padding = filler(kind, room)
+            first, last = self._ask(joined(*witnesses, padding)), self._ask(joined(padding, *witnesses))
+            if not room or first.refused is last.refused is None:
+                break
             room = max(0, room - 2)
-        padding = filler(kind, room)
-        first, last = self._ask(joined(*witnesses, padding)), self._ask(joined(padding, *witnesses))
         return Ends(
             self._length(joined(padding, *witnesses)),
             first=tuple(term for term in witnesses if found(term, first.text)),

@@ -12,10 +12,11 @@ def _register() -> None:
     from app.cli.audit_determinism import determinism
     from app.cli.audit_recall import recall
     from app.cli.audit_replay import replay
+    from app.cli.audit_session import ending_plainly
     from app.cli.audit_truncation import truncation
 
     for command in (truncation, determinism, recall, replay):
-        app.command()(command)
+        app.command()(ending_plainly(command))
 
 
 def _without_extra() -> None:

@@ -60,7 +60,7 @@ def determinism(
     settings = tuple(_settings(library, conditioning, sampling, batch_size, compute_type)) if library else (None,)
     header = {
         "audit": "determinism",
-        "target": library or url,
+        "target": common.target(url, library, model),
         "files": {file.name: sha256_of(file) for file in files},
         "settings": [each.label() if each else "" for each in settings],
         "loads": load,

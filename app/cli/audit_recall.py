@@ -18,7 +18,6 @@ from app.audit.recall_report import recall_report
 from app.audit.recalling import AskFor, Prepare, conditions_of, hear_under
 from app.cli import audit_session as common
 from app.cli.client import DEFAULT_URL, Json, Url
-from app.errors import LexicueError
 
 
 def recall(
@@ -50,18 +49,13 @@ def recall(
     """
     if library and (glossary or set(placement) != {Placement.PROMPT}):
         common.stop("The bare library takes a prompt only: leave out --glossary and --placement.")
-    try:
-        samples = read_manifest(manifest.read_text(encoding="utf-8"))
-    except LexicueError as error:
-        common.stop(error.message)
+    samples = read_manifest(common.text_of(manifest))
     common.existing([manifest.parent / sample.file for sample in samples])
-    listed = (
-        [line.strip() for line in terms.read_text(encoding="utf-8-sig").splitlines() if line.strip()] if terms else []
-    )
+    listed = [line.strip() for line in common.text_of(terms).splitlines() if line.strip()] if terms else []
     conditions = conditions_of(number, taken, position, placement, stored=glossary is not None)
     header = {
         "audit": "recall",
-        "target": library or url,
+        "target": common.target(url, library, model),
         "manifest": sha256_of(manifest),
         "terms": sha256_of(terms) if terms else None,
         "conditions": [condition.label for condition in conditions],

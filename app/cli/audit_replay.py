@@ -112,7 +112,7 @@ def _revisions(
 
 def _entries(file: Path) -> list[dict[str, Any]]:
     """One JSON object, or one a line, as `lexicue transcribe --json` prints them."""
-    text = file.read_text(encoding="utf-8")
+    text = common.text_of(file)
     try:
         whole = json.loads(text)
     except ValueError:

@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
+from functools import wraps
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -19,7 +21,7 @@ from app.audit.transcriber import Transcriber
 from app.cli.client import connect
 from app.cli.progress import progress_bar
 from app.decoding.model_files import resolve_model
-from app.errors import LexicueError
+from app.errors import InvalidRequest, LexicueError
 from app.settings import load_settings
 
 WRONG_USE = 2
@@ -41,21 +43,34 @@ class Session:
     out: Path
 
 
+def ending_plainly(command: Callable[..., None]) -> Callable[..., None]:
+    """What is no finding ends a command with one line and exit code 2: a refusal of ours, a file or folder that cannot
+    be used, an interruption, after which the same command goes on."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except LexicueError as error:
+            stop(error.message)
+        except OSError as error:
+            stop(f"{error.filename}: {error.strerror}." if error.filename and error.strerror else str(error))
+        except KeyboardInterrupt:
+            stop(f"Interrupted; the same command goes on from {options['out'] / 'journal.jsonl'}.")
+
+    return run
+
+
 @contextmanager
 def session(out: Path, header: dict[str, Any], *, answers: int | None) -> Iterator[Session]:
-    """`answers`: how many there will be, None where that shows only on the way. A refusal of ours ends the command with
-    exit code 2 and one line that says why; interrupted, the audit goes on from where it was."""
-    progress = progress_bar()
-    try:
-        with Journal(out / "journal.jsonl", {"kind": "audit", **header}) as journal, progress:
-            if journal.resumed:
-                typer.echo(f"Going on from {journal.resumed} answers in {out / 'journal.jsonl'}.", err=True)
-            bar = progress.add_task(f"{header['audit']} audit", total=answers)
-            yield Session(journal, lambda: progress.advance(bar), out)
-    except LexicueError as error:
-        stop(error.message)
-    except KeyboardInterrupt:
-        stop(f"Interrupted; the same command goes on from {out / 'journal.jsonl'}.")
+    """`header`: every setting on which an answer depends, so that no answer of other settings is taken for one of
+    these. `answers`: how many there will be, None where that shows only on the way. Raises what a journal raises."""
+    progress, settings = progress_bar(), {"kind": "audit", "lexicue": version("lexicue"), **header}
+    with Journal(out / "journal.jsonl", settings) as journal, progress:
+        if journal.resumed:
+            typer.echo(f"Going on from {journal.resumed} answers in {out / 'journal.jsonl'}.", err=True)
+        bar = progress.add_task(f"{header['audit']} audit", total=answers)
+        yield Session(journal, lambda: progress.advance(bar), out)
 
 
 def finish(session: Session, report: Report, finding: dict[str, Any], *, as_json: bool) -> NoReturn:
@@ -77,9 +92,17 @@ def library(settings: LibrarySettings) -> Transcriber:
     return Library(resolve_model(own.model, own.model_cache()), settings)
 
 
+def target(url: str, channel: Channel | None, model: str) -> list[str]:
+    """What is audited, for a journal's header."""
+    return [f"bare library: {channel}", load_settings().model] if channel else [url, model]
+
+
 def client_for(url: str) -> httpx.Client:
-    """OpenAI's clients are given addresses that end in /v1, so those are taken as well."""
-    return connect(url.rstrip("/").removesuffix("/v1"))
+    """OpenAI's clients are given addresses that end in /v1, so those are taken as well. Raises InvalidRequest."""
+    try:
+        return connect(url.rstrip("/").removesuffix("/v1"))
+    except httpx.InvalidURL as error:
+        raise InvalidRequest(f"--url is no address: {error}.", param="url") from None
 
 
 def server(client: httpx.Client, model: str) -> Transcriber:
@@ -90,6 +113,14 @@ def stop(message: str) -> NoReturn:
     """For what is no finding: a wrong option, a server that is away."""
     typer.secho(message, err=True, fg=typer.colors.RED)
     raise typer.Exit(WRONG_USE)
+
+
+def text_of(file: Path) -> str:
+    """Raises InvalidRequest for a file that is not UTF-8, such as one that a spreadsheet saved in its own way."""
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{file} is not UTF-8 text; save it as UTF-8.") from None
 
 
 def existing(files: Sequence[Path]) -> None:

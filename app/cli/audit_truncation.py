@@ -43,7 +43,7 @@ def truncation(
         # Sampling would make the answer to one probe a matter of chance, and has no part in what is cut.
         header = {
             "audit": "truncation",
-            "target": library or url,
+            "target": common.target(url, library, model),
             "audio": sha256_of(audio),
             "terms": wanted,
             "language": language,

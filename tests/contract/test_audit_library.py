@@ -13,6 +13,7 @@ from app.audit.probe import Ask
 from app.decoding.model_files import resolve_model
 
 CLINIC = Path(__file__).parents[2] / "samples" / "clinic.flac"
+VIDEO_ONLY = Path(__file__).parents[1] / "data" / "audio" / "video_only_no_audio.mp4"
 BRANDS = ("Sonalift", "Velnora", "Zytriflex", "Qarvelle", "Brixomab")
 
 Heard = Callable[[str], int]
@@ -62,3 +63,10 @@ def test_a_glossary_is_none_of_the_library_s(tmp_path: Path) -> None:
     library = Library(resolve_model("bundled", platformdirs.user_cache_path("lexicue")), LibrarySettings())
     with pytest.raises(ValueError, match="a prompt only"):
         library.transcribe(CLINIC, Ask(glossary="clinic"))
+
+
+def test_where_the_library_breaks_the_answer_says_so() -> None:
+    library = Library(resolve_model("bundled", platformdirs.user_cache_path("lexicue")), LibrarySettings())
+    answer = library.transcribe(VIDEO_ONLY, Ask())
+    assert answer.is_fault
+    assert "IndexError" in (answer.refused or "")

@@ -1,5 +1,7 @@
 """Where runs part, and what is beside it."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,3 +112,11 @@ def test_a_changed_system_proves_nothing() -> None:
 def test_a_refused_file_proves_nothing() -> None:
     findings = [setting(Load.ALONE, Answer(refused="400: no audio"), Answer(refused="400: no audio"))]
     assert judge(findings, ()).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_refused_file_hides_no_difference_elsewhere() -> None:
+    refused = Answer(refused="400: no audio")
+    parted = compare("b.wav", [Answer("one"), Answer("two")])
+    one = setting(Load.ALONE, refused, refused)
+    findings = [replace(one, files=(*one.files, parted))]
+    assert judge(findings, ()).verdict is Verdict.BROKEN

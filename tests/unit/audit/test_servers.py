@@ -111,6 +111,19 @@ def test_a_busy_server_is_asked_again(audio: Path) -> None:
     assert OpenAIServer(client(answering), "m").transcribe(audio, Ask()).text == "in the end"
 
 
+def test_a_server_that_stays_busy_has_not_answered(audio: Path) -> None:
+    """Else a journal would hold the refusal for good, and a prompt would count as one that is too long."""
+    busy = httpx.Response(429, json={"error": {"message": "later"}}, headers={"Retry-After": "0"})
+    with pytest.raises(NotReady, match=r"stays busy.* 429: later"):
+        OpenAIServer(client(lambda _: busy), "m").transcribe(audio, Ask())
+
+
+@pytest.mark.parametrize("body", ["<html>", "[]", "{}", "One. Two."])
+def test_a_page_is_not_taken_for_silence(audio: Path, body: str) -> None:
+    with pytest.raises(InvalidRequest, match="without a text"):
+        OpenAIServer(client(lambda _: httpx.Response(200, text=body)), "m").transcribe(audio, Ask())
+
+
 @pytest.mark.parametrize(("status", "fault"), [(400, False), (413, False), (422, False), (500, True), (504, True)])
 def test_a_refusal_is_told_from_a_fault(audio: Path, status: int, fault: bool) -> None:
     refusing = client(lambda _: httpx.Response(status, json={"error": {"message": "too long"}}))
@@ -120,7 +133,7 @@ def test_a_refusal_is_told_from_a_fault(audio: Path, status: int, fault: bool) -
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405])
 def test_a_wrong_key_or_address_ends_the_audit(audio: Path, status: int) -> None:
-    with pytest.raises(InvalidRequest, match="does not take audits"):
+    with pytest.raises(InvalidRequest, match="cannot be audited like this"):
         OpenAIServer(client(lambda _: httpx.Response(status, text="<html>")), "m").transcribe(audio, Ask())
 
 

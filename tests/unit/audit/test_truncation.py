@@ -15,6 +15,7 @@ from app.audit.limits import Unit, judge
 from app.audit.probe import Answer
 from app.audit.truncation import Cut, TruncationExperiment, bisect
 from app.audit.verdict import Verdict
+from app.errors import InvalidRequest
 from app.prompt.merges import Vocabulary
 from app.prompt.tokens import estimate_tokens
 
@@ -184,3 +185,24 @@ def test_any_limit_each_way(limit: int, is_front: bool) -> None:
     assert verdict.cut is (Cut.FRONT if is_front else Cut.BACK)
     assert verdict.limit is not None
     assert verdict.limit.tokens == pytest.approx(limit, abs=3)
+
+
+@pytest.mark.parametrize(
+    ("refuses", "how"), [(lambda _: True, "even without a prompt"), (bool, "even with nothing but the terms")]
+)
+def test_a_refused_recording_is_no_finding(refuses: Callable[[str], bool], how: str) -> None:
+    server = StubServer(refuses=refuses)
+    with pytest.raises(InvalidRequest, match=f"{how}: too long"):
+        TruncationExperiment(server.ask, tokens, TERMS, most_tokens=1000).run()
+
+
+def test_a_refusal_that_hits_one_order_only_is_no_cut() -> None:
+    """Where the last word stands may cost a token: the longest list of words need not pass in every order."""
+    limit = 223
+
+    def refuses(prompt: str) -> bool:
+        return tokens(prompt) + (6 if prompt.startswith(TERMS[0]) else 0) > limit
+
+    server = StubServer(refuses=refuses)
+    verdict = judge(TruncationExperiment(server.ask, tokens, TERMS, most_tokens=1000).run())
+    assert (verdict.verdict, verdict.cut) == (Verdict.KEPT, Cut.NOTHING)
