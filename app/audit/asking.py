@@ -10,6 +10,8 @@ from app.audit.probe import Answer, Ask
 from app.audit.transcriber import Transcriber
 from app.decoding.model_files import file_sha256
 
+Prepare = Callable[[Ask], Ask]
+
 
 class Asking:
     """`told` is called after each answer, for the progress bar."""
@@ -19,9 +21,7 @@ class Asking:
         self._journal = journal
         self._told = told
 
-    def __call__(
-        self, audio: Path, ask: Ask, *, prepare: Callable[[Ask], Ask] | None = None, **marks: str | int
-    ) -> Answer:
+    def __call__(self, audio: Path, ask: Ask, *, prepare: Prepare | None = None, **marks: str | int) -> Answer:
         """`marks`: what sets this question apart from one of the same words, such as the number of the run. `prepare`
         turns the question into what is sent, where that needs work on the server first."""
         key = {"audio": sha256_of(audio), "ask": ask.as_json(), **marks}

@@ -1,22 +1,21 @@
 """The page of a recall audit. In: results under each condition, advice. Out: a report. Pure; any thread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from app.audit.advice import Advice, Rates, Results, rates
+from app.audit.advice import Advice, Rates, rates
 from app.audit.bootstrap import Interval
 from app.audit.charts import Bar, bars
 from app.audit.diffing import aligned
-from app.audit.probe import Answer
-from app.audit.recall import Condition
+from app.audit.recall import Condition, Figures
+from app.audit.recalling import Heard
 from app.audit.report import Comparison, Plot, Report, Table
+from app.glossary.term import TermSelection
 
 _COMPARISONS = 12
 
-Heard = Mapping[Condition, Mapping[str, Answer]]
 
-
-def recall_report(results: Results, heard: Heard, advice: Advice, target: str) -> Report:
-    """`heard`: the answers behind `results`, by condition and file."""
+def recall_report(heard: Heard, advice: Advice, target: str) -> Report:
+    results = heard.figures
     overall = rates(results)
     spoken = sorted({each.language for each in results[Condition()] if each.language})
     languages = spoken if len(spoken) > 1 else []
@@ -50,8 +49,13 @@ def recall_report(results: Results, heard: Heard, advice: Advice, target: str) -
         tables=[
             _table("All files", overall),
             *(_table(f"Language {code}", rates(results, code)) for code in languages),
+            *(
+                _by_offered(condition, figures)
+                for condition, figures in results.items()
+                if condition.selection is TermSelection.RELEVANT
+            ),
         ],
-        comparisons=_comparisons(results, heard, overall),
+        comparisons=_comparisons(heard, overall),
     )
 
 
@@ -64,7 +68,7 @@ def _values(interval: Interval) -> tuple[float, float, float]:
 
 
 def _table(title: str, rows: Sequence[Rates]) -> Table:
-    head = ["condition", "heard", "recall", "against no terms", "false alarms a file", "WER", "CER"]
+    head = ["condition", "heard", "recall", "against no terms", "false alarms a file", "WER", "CER", "offered a file"]
     return Table(title, head, [_row(each) for each in rows])
 
 
@@ -78,16 +82,28 @@ def _row(each: Rates) -> list[str]:
         f"{each.false_alarms.value:.2f} ({each.false_alarms.low:.2f} to {each.false_alarms.high:.2f})",
         _share(each.wer),
         _share(each.cer),
+        "" if each.offered is None else f"{each.offered:.1f}",
     ]
+
+
+def _by_offered(condition: Condition, figures: Sequence[Figures]) -> Table:
+    """How it goes with the number of terms that sounded like something in the recording."""
+    rows = []
+    for number in sorted({each.offered for each in figures if each.offered is not None}):
+        those = [each for each in figures if each.offered == number]
+        heard, said = sum(each.heard for each in those), sum(each.said for each in those)
+        alarms = sum(each.false_alarms for each in those)
+        rows.append([str(number), str(len(those)), f"{heard} of {said}", str(alarms)])
+    return Table(f"By terms offered: {condition.label}", ["offered", "files", "heard", "false alarms"], rows)
 
 
 def _share(interval: Interval) -> str:
     return f"{interval.value:.1%} ({interval.low:.1%} to {interval.high:.1%})"
 
 
-def _comparisons(results: Results, heard: Heard, overall: Sequence[Rates]) -> list[Comparison]:
+def _comparisons(heard: Heard, overall: Sequence[Rates]) -> list[Comparison]:
     """Without terms beside the best condition, the files that gained or lost most first."""
-    without = Condition()
+    without, results, answers = Condition(), heard.figures, heard.answers
     best = max(overall, key=lambda each: each.recall.value).condition
     if best == without:
         return []
@@ -97,6 +113,6 @@ def _comparisons(results: Results, heard: Heard, overall: Sequence[Rates]) -> li
     ]
     chosen = [file for change, file in sorted(moved, key=lambda each: -each[0]) if change][:_COMPARISONS]
     return [
-        Comparison(file, without.label, best.label, aligned(heard[without][file].timed, heard[best][file].timed))
+        Comparison(file, without.label, best.label, aligned(answers[without][file].timed, answers[best][file].timed))
         for file in chosen
     ]

@@ -6,18 +6,23 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
+import httpx
 import typer
 
 from app.audit.advice import advise, rates
 from app.audit.asking import Asking, sha256_of
+from app.audit.hearing import words
 from app.audit.library import LibrarySettings
-from app.audit.placing import glossary_on_server
-from app.audit.probe import Ask
-from app.audit.recall import Condition, Placement, Position, Sample, Taken, read_manifest
+from app.audit.placing import GlossaryOnServer, glossary_on_server
+from app.audit.recall import Placement, Position, Taken, glossary_of, read_manifest
 from app.audit.recall_report import recall_report
-from app.audit.recalling import AskFor, Prepare, conditions_of, hear_under
+from app.audit.recalling import Questions, conditions_of, hear_under
 from app.cli import audit_session as common
 from app.cli.client import DEFAULT_URL, Json, Url
+from app.glossary.term import TermSelection
+
+NUMBERS = (5, 10, 20, 40)
+IN_A_REQUEST = {Placement.PROMPT, Placement.KEYWORDS}
 
 
 def recall(
@@ -28,16 +33,22 @@ def recall(
     url: Url = DEFAULT_URL,
     library: common.LibraryOption = None,
     model: common.ModelName = "whisper-1",
-    number: Annotated[list[int], typer.Option(min=1, help="How many terms to give; repeat.")] = [5, 10, 20, 40],  # noqa: B006 - typer copies it
+    number: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="How many terms to give; repeat. Else 5, 10, 20, 40 if no glossary is asked."),
+    ] = None,
     taken: Annotated[
         list[Taken], typer.Option(help="spoken: those said, among others. head: the first of the list. Repeat.")
-    ] = [Taken.SPOKEN, Taken.HEAD],  # noqa: B006 - as above
+    ] = [Taken.SPOKEN, Taken.HEAD],  # noqa: B006 - typer copies it
     position: Annotated[list[Position], typer.Option(help="Where the spoken ones stand; repeat.")] = [Position.LAST],  # noqa: B006 - as above
     placement: Annotated[list[Placement], typer.Option(help="How they are given; repeat.")] = [Placement.PROMPT],  # noqa: B006 - as above
-    glossary: Annotated[
-        str | None, typer.Option(help="Slug of a glossary of the server's, as one more condition.")
+    glossary: Annotated[str | None, typer.Option(help="Slug of a glossary that is on the server.")] = None,
+    size: Annotated[
+        list[int] | None, typer.Option(min=1, help="Glossary of so many, those said in any file among them; repeat.")
     ] = None,
-    selection: Annotated[str | None, typer.Option(help="How Lexicue chooses from that glossary.")] = None,
+    selection: Annotated[
+        list[TermSelection] | None, typer.Option(help="How Lexicue takes terms from a glossary; repeat.")
+    ] = None,
     at_least: Annotated[float, typer.Option(min=0, max=1, help="Recall that the best condition must reach.")] = 0,
     out: common.Out = Path("audits/recall"),
     as_json: Json = False,
@@ -47,63 +58,48 @@ def recall(
     Exit code 0: terms help, or do no harm. 1: they make it worse than none, a request is refused, or no condition
     reaches --at-least.
     """
-    if library and (glossary or set(placement) != {Placement.PROMPT}):
-        common.stop("The bare library takes a prompt only: leave out --glossary and --placement.")
+    _check(library is not None, set(taken), set(placement), glossary is not None or bool(size), bool(selection))
     samples = read_manifest(common.text_of(manifest))
     common.existing([manifest.parent / sample.file for sample in samples])
-    listed = [line.strip() for line in common.text_of(terms).splitlines() if line.strip()] if terms else []
-    conditions = conditions_of(number, taken, position, placement, stored=glossary is not None)
+    lines = [line.strip() for line in common.text_of(terms).splitlines()] if terms else []
+    listed = list({words(line): line for line in reversed(lines) if words(line)}.values())[::-1]
+    numbers = number or (() if glossary or size else NUMBERS)
+    conditions = conditions_of(
+        numbers, taken, position, placement, sizes=size or (), selections=selection or (), stored=glossary is not None
+    )
+    fillings = {each: glossary_of(each, samples, listed) for each in size or ()}
     header = {
         "audit": "recall",
         "target": common.target(url, library, model),
         "manifest": sha256_of(manifest),
         "terms": sha256_of(terms) if terms else None,
         "conditions": [condition.label for condition in conditions],
-        "glossary": [glossary, selection],
+        "glossary": glossary,
     }
     with ExitStack() as stack:
         client = stack.enter_context(common.client_for(url))
         session = stack.enter_context(common.session(out, header, answers=len(conditions) * len(samples)))
         target = common.library(LibrarySettings(channel=library)) if library else common.server(client, model)
+        made = _glossary(stack, client, [header, str(out.resolve())]) if size or set(placement) - IN_A_REQUEST else None
         asking = Asking(target, session.journal, session.told)
-        ask_for = _ask_for(stack, client, set(placement), glossary, selection, header)
-        results, heard = hear_under(asking, manifest.parent, samples, conditions, listed, ask_for)
-        advice = advise(results, at_least=at_least)
-        report = recall_report(results, heard, advice, target.name)
-        found = {"most": advice.most, "conditions": rates(results), "files": _by_label(results)}
+        heard = hear_under(asking, manifest.parent, samples, conditions, listed, Questions(glossary, fillings, made))
+        advice = advise(heard.figures, at_least=at_least, unheard=heard.unheard)
+        report = recall_report(heard, advice, target.name)
+        files = {condition.label: figures for condition, figures in heard.figures.items()}
+        found = {"most": advice.most, "conditions": rates(heard.figures), "files": files, "unheard": heard.unheard}
         common.finish(session, report, found, as_json=as_json)
 
 
-def _ask_for(
-    stack: ExitStack,
-    client: Any,
-    placements: set[Placement],
-    glossary: str | None,
-    selection: str | None,
-    header: dict[str, Any],
-) -> AskFor:
-    on_server = None
-    if placements - {Placement.PROMPT, Placement.KEYWORDS}:
-        slug = f"audit-{sha256(repr(header).encode()).hexdigest()[:12]}"
-        on_server = stack.enter_context(glossary_on_server(client, slug))
-
-    def ask_for(condition: Condition, sample: Sample, terms: tuple[str, ...]) -> tuple[Ask, Prepare | None]:
-        if condition.taken is Taken.GLOSSARY:
-            return Ask(glossary=glossary, selection=selection, language=sample.language), None
-        if not terms or condition.placement is Placement.PROMPT:
-            return Ask(prompt=", ".join(terms), language=sample.language), None
-        if condition.placement is Placement.KEYWORDS:
-            # Keywords come most important first, and the most important ends up last in a prompt.
-            return Ask(keywords=terms[::-1], language=sample.language), None
-        assert on_server is not None  # noqa: S101 - opened above for just these placements
-        said = frozenset(sample.terms) if condition.taken is Taken.SPOKEN else frozenset()
-        return (
-            Ask(keywords=terms, language=sample.language),
-            lambda ask: on_server.placed(ask, said, condition.placement),
-        )
-
-    return ask_for
+def _check(library: bool, taken: set[Taken], placements: set[Placement], glossary: bool, selection: bool) -> None:
+    if library and (glossary or placements != {Placement.PROMPT}):
+        common.stop("The bare library takes a prompt only: leave out --glossary, --size and --placement.")
+    if taken - {Taken.SPOKEN, Taken.HEAD}:
+        common.stop("--taken is spoken or head; no terms are always heard, a glossary with --glossary or --size.")
+    if selection and not glossary:
+        common.stop("--selection needs --glossary or --size: it says how terms are taken from a glossary.")
 
 
-def _by_label(results: dict[Condition, Any]) -> dict[str, Any]:
-    return {condition.label: figures for condition, figures in results.items()}
+def _glossary(stack: ExitStack, client: httpx.Client, audit: list[Any]) -> GlossaryOnServer:
+    """Of a name that no other audit has, and the same one when this audit goes on."""
+    slug = f"audit-{sha256(repr(audit).encode()).hexdigest()[:12]}"
+    return stack.enter_context(glossary_on_server(client, slug))

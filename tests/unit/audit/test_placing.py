@@ -55,3 +55,26 @@ def test_a_server_that_went_away_does_not_hide_the_reason() -> None:
         glossary_on_server(client, "audit-1"),
     ):
         raise KeyError("the reason")
+
+
+def test_a_glossary_is_filled_once_for_all_files_that_share_it() -> None:
+    seen: list[httpx.Request] = []
+
+    def answering(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={"revision": len(seen)})
+
+    with (
+        httpx.Client(base_url="http://server", transport=httpx.MockTransport(answering)) as client,
+        glossary_on_server(client, "audit-1") as glossary,
+    ):
+        asked = [
+            glossary.filled(Ask(selection=way), terms) for terms in ("ab", "abc") for way in ("static", "relevant")
+        ]
+    assert [(ask.revision, ask.selection, ask.keywords) for ask in asked] == [
+        (1, "static", ()), (1, "relevant", ()), (2, "static", ()), (2, "relevant", ())
+    ]  # fmt: skip
+    assert json.loads(seen[0].read()) == [
+        {"text": "b", "placement": "ranked", "priority": 1},
+        {"text": "a", "placement": "ranked", "priority": 2},
+    ]

@@ -1,12 +1,12 @@
 """Term recall: the words that are given, the figures, the intervals, the advice."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given as given_text
 from hypothesis import strategies as st
 
 from app.audit.advice import advise, rates
 from app.audit.bootstrap import difference, pooled
-from app.audit.hearing import count
+from app.audit.hearing import TermIndex, count, words
 from app.audit.probe import Answer
 from app.audit.rates import Errors, character_errors, word_errors
 from app.audit.recall import (
@@ -16,6 +16,8 @@ from app.audit.recall import (
     Position,
     Sample,
     Taken,
+    glossary_of,
+    offered,
     read_manifest,
     score,
     terms_for,
@@ -23,9 +25,11 @@ from app.audit.recall import (
 from app.audit.recalling import conditions_of
 from app.audit.verdict import Verdict
 from app.errors import InvalidRequest
+from app.glossary.term import TermSelection
 
 SAMPLE = Sample("a.wav", "We compared Velnora with Zytriflex.", ("Velnora", "Zytriflex"), "en")
 LISTED = [f"Brand{number}" for number in range(20)]
+INDEX = TermIndex(LISTED)
 
 
 @pytest.mark.parametrize(
@@ -62,20 +66,15 @@ def test_the_head_of_the_list_knows_nothing_of_what_is_said() -> None:
 
 
 def test_figures_of_one_file() -> None:
-    figures = score(SAMPLE, Answer("We compared Velnora with Brand3 and Velnora."), LISTED)
+    figures = score(SAMPLE, Answer("We compared Velnora with Brand3 and Velnora."), INDEX)
     assert (figures.said, figures.heard, figures.false_alarms) == (2, 1, 2)
     assert figures.words == Errors(3, 5)
 
 
 def test_a_term_said_twice_counts_twice() -> None:
     twice = Sample("a.wav", "Velnora and Velnora", ("Velnora",), None)
-    assert (
-        score(twice, Answer("Velnora and Velna"), ()).said,
-        score(twice, Answer("Velnora and Velna"), ()).heard,
-    ) == (
-        2,
-        1,
-    )
+    figures = score(twice, Answer("Velnora and Velna"), INDEX)
+    assert (figures.said, figures.heard) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +91,21 @@ def test_manifest_with_a_byte_order_mark_and_quotes() -> None:
     assert read_manifest(text) == (Sample("a.wav", 'He said "hi" to Velnora', ("Velnora", "Acme Corp"), "en"),)
 
 
+def test_a_manifest_may_hold_four_hours_of_speech_and_lines_of_windows() -> None:
+    said = "so it goes \u2028" * 20_000
+    samples = read_manifest(f"file\ttranscript\tterms\r\na.wav\t{said}\tVelnora\r\n\r\nb.wav\r\n")
+    assert samples == (Sample("a.wav", said, ("Velnora",), None), Sample("b.wav", "", (), None))
+
+
 @pytest.mark.parametrize(
-    ("text", "missing"), [("file\tterms\na\tb\n", "transcript"), ("file\ttranscript\tterms\na\tb\t\n", "names a term")]
+    ("text", "missing"),
+    [
+        ("", "column file, terms, transcript"),
+        ("file\tterms\na\tb\n", "transcript"),
+        ("file\ttranscript\tterms\na\tb\t\n", "names a term"),
+        ("file\ttranscript\tterms\na\tb\tc\na\td\te\n", "a has 2 lines"),
+        ("file\ttranscript\tterms\n\tb\tc\n", "names no file"),
+    ],
 )
 def test_a_manifest_that_says_nothing_is_refused(text: str, missing: str) -> None:
     with pytest.raises(InvalidRequest, match=missing):
@@ -101,7 +113,10 @@ def test_a_manifest_that_says_nothing_is_refused(text: str, missing: str) -> Non
 
 
 def test_conditions_are_the_product_with_no_terms_first() -> None:
-    found = conditions_of([5, 40], [Taken.SPOKEN, Taken.HEAD], list(Position)[:2], [Placement.PROMPT], stored=True)
+    found = conditions_of(
+        [5, 40], [Taken.SPOKEN, Taken.HEAD], list(Position)[:2], [Placement.PROMPT],
+        sizes=[1200, 40], selections=list(TermSelection), stored=True,
+    )  # fmt: skip
     assert [condition.label for condition in found] == [
         "no terms",
         "first 5 of the list, prompt",
@@ -110,11 +125,60 @@ def test_conditions_are_the_product_with_no_terms_first() -> None:
         "first 40 of the list, prompt",
         "40 terms, spoken first, prompt",
         "40 terms, spoken middle, prompt",
-        "the server's glossary",
+        "glossary of 40, static",
+        "glossary of 40, relevant",
+        "glossary of 1,200, static",
+        "glossary of 1,200, relevant",
+        "the server's glossary, static",
+        "the server's glossary, relevant",
     ]
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=30))
+def given(placements: list[Placement], **glossaries: object) -> list[str]:
+    asked: dict[str, object] = {"sizes": (), "selections": (), "stored": False, **glossaries}
+    conditions = conditions_of([5], [Taken.HEAD], [Position.LAST], placements, **asked)  # type: ignore[arg-type]
+    return [condition.label for condition in conditions]
+
+
+def test_the_head_of_a_list_is_never_called_pinned() -> None:
+    """Only terms that are said go into a block; to call the others so would be a lie."""
+    assert given([Placement.PINNED, Placement.RANKED]) == ["no terms", "first 5 of the list, ranked"]
+    with pytest.raises(InvalidRequest, match="Nothing is left"):
+        given([Placement.PINNED, Placement.SEED])
+
+
+def test_a_glossary_on_the_server_may_choose_as_it_likes() -> None:
+    assert given([], stored=True) == ["no terms", "the server's glossary"]
+
+
+def test_a_glossary_of_a_size_holds_all_that_is_said() -> None:
+    samples = [SAMPLE, Sample("b.wav", "Sonalift", ("Sonalift",), "en")]
+    listed = ["Brand0", "velnora", *LISTED]
+    assert glossary_of(5, samples, listed) == ("Brand0", "Velnora", "Brand1", "Zytriflex", "Sonalift")
+    assert len(glossary_of(23, samples, listed)) == 23
+
+
+@pytest.mark.parametrize("size", [2, 24])
+def test_a_glossary_that_cannot_be_made_is_refused(size: int) -> None:
+    samples = [SAMPLE, Sample("b.wav", "Sonalift", ("Sonalift",), "en")]
+    with pytest.raises(InvalidRequest, match="3 terms are said in the recordings, and the list has 20 others"):
+        glossary_of(size, samples, ["VELNORA", *LISTED])
+
+
+@given_text(st.text("ab 富士ก'-", max_size=30), st.lists(st.text("ab 富士ก'-", max_size=4), max_size=8))
+def test_many_terms_are_counted_as_each_one_is(text: str, terms: list[str]) -> None:
+    counted = TermIndex(terms).counts(text)
+    assert {words(term): count(term, text) for term in terms if count(term, text)} == counted
+
+
+def test_terms_offered_are_those_of_a_receipt() -> None:
+    static = {"prompt": {"selection": "static", "kept": ["a", "b", "c"]}, "relevance": []}
+    windows = [{"offered": [{"term": "a"}, {"term": "b"}]}, {"offered": [{"term": "a"}]}]
+    relevant = {"prompt": {"selection": "relevant", "kept": []}, "relevance": windows}
+    assert [offered(Answer(receipt=each)) for each in (static, relevant, None)] == [3, 3, None]
+
+
+@given_text(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=30))
 def test_an_interval_holds_its_value_and_is_the_same_each_time(files: list[tuple[int, int]]) -> None:
     heard, said = [min(a, b) for a, b in files], [b for _, b in files]
     interval = pooled(heard, said)
@@ -152,20 +216,22 @@ def results(**heard: list[int]) -> dict[Condition, list[Figures]]:
 
 
 def test_the_number_of_terms_past_which_more_hurts() -> None:
-    advice = advise(results(none=[0] * 20, n5=[2] * 20, n10=[2] * 19 + [1], n20=[1] * 20, n40=[0] * 20), at_least=0)
+    advice = advise(
+        results(none=[0] * 20, n5=[2] * 20, n10=[2] * 19 + [1], n20=[1] * 20, n40=[0] * 20), at_least=0, unheard={}
+    )
     assert advice.most == 10
     assert "at most 10 terms" in advice.summary[1]
     assert advice.verdict is Verdict.KEPT
 
 
 def test_no_number_hurts_where_none_does() -> None:
-    advice = advise(results(none=[0] * 20, n5=[1] * 20, n40=[2] * 20), at_least=0)
+    advice = advise(results(none=[0] * 20, n5=[1] * 20, n40=[2] * 20), at_least=0, unheard={})
     assert advice.most is None
     assert "none of the numbers tried hurts" in advice.summary[1]
 
 
 def test_terms_that_make_it_worse_than_none_break_the_promise() -> None:
-    advice = advise(results(none=[2] * 20, n5=[1] * 20), at_least=0)
+    advice = advise(results(none=[2] * 20, n5=[1] * 20), at_least=0, unheard={})
     assert advice.verdict is Verdict.BROKEN
     assert "Worse than no terms at all: 5 terms" in advice.summary[-1]
 
@@ -173,15 +239,31 @@ def test_terms_that_make_it_worse_than_none_break_the_promise() -> None:
 def test_a_refused_file_breaks_the_promise() -> None:
     refused = results(none=[0] * 3, n5=[2] * 3)
     refused[Condition(Taken.SPOKEN, 5)][0] = figures(0, 0, refused="400: too long")
-    assert advise(refused, at_least=0).verdict is Verdict.BROKEN
+    assert advise(refused, at_least=0, unheard={}).verdict is Verdict.BROKEN
 
 
 def test_a_floor_for_recall() -> None:
-    assert advise(results(none=[0] * 9, n5=[1] * 9), at_least=0.5).verdict is Verdict.KEPT
-    assert advise(results(none=[0] * 9, n5=[1] * 9), at_least=0.6).verdict is Verdict.BROKEN
+    assert advise(results(none=[0] * 9, n5=[1] * 9), at_least=0.5, unheard={}).verdict is Verdict.KEPT
+    assert advise(results(none=[0] * 9, n5=[1] * 9), at_least=0.6, unheard={}).verdict is Verdict.BROKEN
 
 
 def test_rates_by_language() -> None:
     by_language = {Condition(): [figures(1, 2), figures(2, 0, language="de")]}
     assert [(each.files, each.recall.value) for each in rates(by_language, "de")] == [(1, 0.0)]
     assert rates(by_language)[0].recall.value == 0.5
+
+
+def test_a_recording_that_is_refused_without_terms_proves_nothing() -> None:
+    advice = advise(results(none=[0] * 9, n5=[1] * 9), at_least=0, unheard={"b.wav": "400: no audio"})
+    assert advice.verdict is Verdict.INCONCLUSIVE
+    assert "b.wav is refused without terms already" in advice.summary[-1]
+    worse = advise(results(none=[2] * 20, n5=[1] * 20), at_least=0, unheard={"b.wav": "400: no audio"})
+    assert worse.verdict is Verdict.BROKEN
+
+
+def test_relevant_selection_is_held_against_static() -> None:
+    static, relevant = (Condition(Taken.GLOSSARY, 1200, selection=way) for way in TermSelection)
+    by_condition = {Condition(): [0] * 20, static: [0, 1] * 10, relevant: [2] * 20}
+    found = {each: [figures(n, heard) for n, heard in enumerate(row)] for each, row in by_condition.items()}
+    lines = advise(found, at_least=0, unheard={}).summary
+    assert "Glossary of 1,200, relevant finds 40, static 10 (+75%, 95 % interval" in lines[-1]
