@@ -1,25 +1,34 @@
 """A request once more. In: a stored answer and a fresh one, or answers under two revisions of a glossary. Out: whether
 they are the same, where they part, and which terms came and went. Pure; any thread."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.audit.divergence import Divergence, divergence
 from app.audit.hearing import count
-from app.audit.probe import Answer
+from app.audit.probe import Answer, Ask
 from app.audit.verdict import Verdict
 from app.errors import InvalidRequest
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """What a receipt says about its request. `glossary`, `revision`: None for one without a glossary."""
+    """What a receipt says about its request. `glossary`, `revision`: None for one without a glossary. `selection`: how
+    terms were taken from it."""
 
     file: str
     answer: Answer
     glossary: str | None
     revision: int | None
+    selection: str | None
+
+    def asks(self, language: str | None) -> tuple[Ask, ...]:
+        """What the request may have been: `language` if it is known; else the one that was heard, which may have been
+        named or detected, since a receipt does not tell."""
+        plain = Ask(glossary=self.glossary, revision=self.revision, selection=self.selection if self.glossary else None)
+        languages = (language,) if language else dict.fromkeys((self.answer.language, None))
+        return tuple(replace(plain, language=each) for each in languages)
 
 
 def stored_request(file: str, answer: Answer) -> StoredRequest:
@@ -27,7 +36,7 @@ def stored_request(file: str, answer: Answer) -> StoredRequest:
     prompt: dict[str, Any] = (answer.receipt or {}).get("prompt", {})
     if prompt.get("blocks", {}).get("request"):
         raise InvalidRequest(f"{file}: its prompt had words of the request, which a receipt does not hold.")
-    return StoredRequest(file, answer, prompt.get("glossary"), prompt.get("revision"))
+    return StoredRequest(file, answer, prompt.get("glossary"), prompt.get("revision"), prompt.get("selection"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +57,16 @@ class Replayed:
         return self.stored.fingerprint == self.fresh.fingerprint
 
 
-def replayed(request: StoredRequest, fresh: Answer) -> Replayed:
-    return Replayed(request.file, request.answer, fresh, divergence(request.answer, fresh, 2))
+def replayed(request: StoredRequest, answers: Iterable[Answer]) -> Replayed:
+    """The first of the `answers` that is the stored one, else the first with its prompt, else the first. One that is
+    the same ends the asking."""
+    results = []
+    for answer in answers:
+        result = Replayed(request.file, request.answer, answer, divergence(request.answer, answer, 2))
+        if result.same_prompt and result.parted is None:
+            return result
+        results.append(result)
+    return next((result for result in results if result.same_prompt), results[0])
 
 
 def judge_replay(results: Sequence[Replayed]) -> tuple[Verdict, tuple[str, ...]]:

@@ -19,8 +19,8 @@ def replay_report(results: Sequence[Replayed], verdict: Verdict, summary: Sequen
         verdict=verdict,
         summary=summary,
         limits=[
-            "A replay asks for the language that the stored answer has. A request that named another one, or asked for "
-            "a translation, is not told apart by its receipt.",
+            "A receipt does not say whether the language was named or detected; both are tried. A request that asked "
+            "for a translation is not told apart from one that did not.",
             "A receipt does not name its audio: that the recording is the same as then is for you to say.",
         ],
         tables=[

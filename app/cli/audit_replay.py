@@ -6,16 +6,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
+import httpx
 import typer
 
 from app.audit.asking import Asking, sha256_of
 from app.audit.probe import Ask
 from app.audit.replay import StoredRequest, compared, judge_replay, judge_revisions, replayed, stored_request
 from app.audit.replay_report import replay_report, revisions_report
-from app.audit.server import lexicue_answer
+from app.audit.server import LexicueServer, lexicue_answer
+from app.audit.transcriber import Transcriber
 from app.cli import audit_session as common
 from app.cli.client import DEFAULT_URL, Json, Url
-from app.errors import InvalidRequest, LexicueError
+from app.errors import InvalidRequest
 
 
 def replay(
@@ -41,6 +43,10 @@ def replay(
     Exit code 0: identical. 1: another answer to the same prompt on the same system, or a term lost that both revisions
     hold. 3: another answer, but the system changed.
     """
+    if glossary is None and (before or after):
+        common.stop("Two revisions are of a glossary: name it with --glossary.")
+    if glossary is not None and audio is not None:
+        common.stop("With --glossary the recordings are the arguments; --audio is for a stored answer.")
     if glossary is None:
         _stored(files, audio, language, url, out, as_json=as_json)
     elif before is None or after is None:
@@ -50,10 +56,7 @@ def replay(
 
 
 def _stored(files: list[Path], audio: Path | None, language: str | None, url: str, out: Path, *, as_json: bool) -> None:
-    try:
-        requests = [_request(entry, audio) for file in files for entry in _entries(file)]
-    except LexicueError as error:
-        common.stop(error.message)
+    requests = [_request(entry, audio) for file in files for entry in _entries(file)]
     if audio is not None and len(requests) > 1:
         common.stop("With --audio one stored answer is replayed; these are more.")
     common.existing([Path(request.file) for request in requests])
@@ -62,14 +65,12 @@ def _stored(files: list[Path], audio: Path | None, language: str | None, url: st
     with ExitStack() as stack:
         client = stack.enter_context(common.client_for(url))
         session = stack.enter_context(common.session(out, header, answers=len(requests)))
-        target = common.server(client, "")
+        target = _lexicue(client)
         asking = Asking(target, session.journal, session.told)
         results = []
         for number, request in enumerate(requests):
-            ask = Ask(
-                glossary=request.glossary, revision=request.revision, language=language or request.answer.language
-            )
-            results.append(replayed(request, asking(Path(request.file), ask, request=number)))
+            answers = (asking(Path(request.file), ask, request=number) for ask in request.asks(language))
+            results.append(replayed(request, answers))
         verdict, summary = judge_replay(results)
         report = replay_report(results, verdict, summary, target.name)
         found = [{"file": each.file, "prompt": each.stored.prompt, "parted": each.parted} for each in results]
@@ -98,7 +99,7 @@ def _revisions(
     with ExitStack() as stack:
         client = stack.enter_context(common.client_for(url))
         session = stack.enter_context(common.session(out, header, answers=2 * len(files)))
-        target = common.server(client, "")
+        target = _lexicue(client)
         asking = Asking(target, session.journal, session.told)
         results = []
         for file in files:
@@ -110,18 +111,32 @@ def _revisions(
         common.finish(session, report, {"recordings": found}, as_json=as_json)
 
 
+def _lexicue(client: httpx.Client) -> Transcriber:
+    target = common.server(client, "")
+    if not isinstance(target, LexicueServer):
+        raise InvalidRequest(f"{client.base_url} is no Lexicue: its answers have no receipt to replay by.")
+    return target
+
+
 def _entries(file: Path) -> list[dict[str, Any]]:
     """One JSON object, or one a line, as `lexicue transcribe --json` prints them."""
     text = common.text_of(file)
     try:
         whole = json.loads(text)
+        entries = whole if isinstance(whole, list) else [whole]
     except ValueError:
-        try:
-            # Only a line feed ends a line of JSON; transcripts may hold other separators.
-            return [json.loads(line) for line in text.split("\n") if line.strip()]
-        except ValueError:
-            raise InvalidRequest(f"{file} holds no stored answers: neither JSON nor JSON lines.") from None
-    return whole if isinstance(whole, list) else [whole]
+        # Only a line feed ends a line of JSON; transcripts may hold other separators.
+        entries = [_line(file, line) for line in text.split("\n") if line.strip()]
+    if not entries or not all(isinstance(entry, dict) for entry in entries):
+        raise InvalidRequest(f"{file} holds no stored answers of `lexicue transcribe --json`.")
+    return entries
+
+
+def _line(file: Path, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        raise InvalidRequest(f"{file} holds no stored answers: neither JSON nor JSON lines.") from None
 
 
 def _request(entry: dict[str, Any], audio: Path | None) -> StoredRequest:

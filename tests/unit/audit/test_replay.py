@@ -1,8 +1,10 @@
 """A request once more, and two revisions of a glossary side by side."""
 
+from dataclasses import replace
+
 import pytest
 
-from app.audit.probe import Answer, Piece
+from app.audit.probe import Answer, Ask, Piece
 from app.audit.replay import compared, judge_replay, judge_revisions, replayed, stored_request
 from app.audit.verdict import Verdict
 from app.errors import InvalidRequest
@@ -14,7 +16,7 @@ def answer(text: str, *, kept: tuple[str, ...] = (), fingerprint: str = "f", pro
 
 
 def once_more(fresh: Answer) -> tuple[Verdict, tuple[str, ...]]:
-    return judge_replay([replayed(stored_request("a.wav", answer("Take Velnora.")), fresh)])
+    return judge_replay([replayed(stored_request("a.wav", answer("Take Velnora.")), [fresh])])
 
 
 def test_a_receipt_names_glossary_and_revision() -> None:
@@ -65,3 +67,23 @@ def test_a_term_taken_out_of_the_glossary_may_be_lost() -> None:
     before, after = answer("Qarvelle", kept=("Qarvelle",)), answer("car well")
     verdict, _ = judge_revisions([compared("a.wav", before, after)], 3, 4)
     assert verdict is Verdict.KEPT
+
+
+def test_a_request_is_asked_as_it_may_have_been() -> None:
+    stored = answer("x")
+    assert stored.receipt is not None
+    stored.receipt["prompt"]["selection"] = "relevant"
+    request = stored_request("a.wav", stored)
+    plain = Ask(glossary="brands", revision=3, selection="relevant")
+    assert request.asks(None) == (replace(plain, language="en"), plain)
+    assert request.asks("de") == (replace(plain, language="de"),)
+
+
+def test_the_language_may_have_been_detected() -> None:
+    """Terms of one language are in the prompt only when it is named, or heard and has terms of its own."""
+    request = stored_request("a.wav", answer("Take Velnora."))
+    fresh = iter([answer("Take Velna.", prompt="q"), answer("Take Velnora."), answer("never asked")])
+    assert judge_replay([replayed(request, fresh)])[0] is Verdict.KEPT
+    assert next(fresh).text == "never asked"
+    other = [answer("Take Velna.", prompt="q"), answer("Take Velna.")]
+    assert "with the same prompt and fingerprint" in judge_replay([replayed(request, other)])[1][0]
