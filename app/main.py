@@ -39,6 +39,7 @@ from app.prompt.planner import PromptPlanner
 from app.prompt.relevance_metrics import RelevanceMetrics
 from app.prompt.term_indexes import TermIndexes
 from app.prompt.tokens import WhisperTokens
+from app.prompt.window_terms import WindowTermsChooser
 from app.second_pass import SecondPasses
 from app.settings import Settings
 from app.telemetry import StageTimer, Telemetry, logger
@@ -128,6 +129,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         telemetry.registry, budget=settings.prompt_budget, glossaries=settings.metrics_glossaries
     )
     planner = PromptPlanner(counter, default_budget=settings.prompt_budget, metrics=prompt_metrics)
+    chooser = WindowTermsChooser(planner, TermIndexes())
     with timer.stage("model"):
         log.info("loading the model", device=settings.device, compute_type=settings.compute_type)
         config = _engine_config(settings, model_path)
@@ -147,7 +149,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         planner,
         dispatcher,
         AudioMetrics(telemetry.registry),
-        SecondPasses(planner, TermIndexes(), counter, RelevanceMetrics(telemetry.registry)),
+        SecondPasses(chooser, counter, RelevanceMetrics(telemetry.registry)),
         max_audio_seconds=settings.max_audio_seconds,
         deadline_seconds=settings.deadline_seconds,
         store_request_words=settings.store_request_words,
@@ -161,6 +163,7 @@ async def _start(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack
         database=database,
         glossaries=store,
         planner=planner,
+        chooser=chooser,
         dispatcher=dispatcher,
         pipeline=pipeline,
         telemetry=telemetry,
@@ -201,6 +204,7 @@ def _engine_config(settings: Settings, model_path: Path) -> EngineConfig:
         device=settings.device,
         compute_type=settings.compute_type,
         workers=settings.workers or (available_cores() if on_cpu else 1),
+        spare_workers=1 if on_cpu else 0,
         beam_size=settings.beam_size,
         batch_windows=settings.batch_windows or (1 if on_cpu else 8),
         encoder_pad_seconds=settings.encoder_pad_seconds,

@@ -11,11 +11,11 @@ from itertools import pairwise
 from app.decoding.request import ANY_LANGUAGE, DecodedSegment, DecodedWord, Outcome, PromptSet, WindowResult
 from app.glossary.term import GlossarySnapshot, TermSelection
 from app.prompt.acceptance import Change, WindowSelection, accepted
-from app.prompt.planner import PromptPlanner, RequestWords
-from app.prompt.relevance import Piece, candidates, offered
+from app.prompt.planner import RequestWords
+from app.prompt.relevance import Piece
 from app.prompt.relevance_metrics import RelevanceMetrics
-from app.prompt.term_indexes import TermIndexes
 from app.prompt.tokens import TokenCounter
+from app.prompt.window_terms import WindowTermsChooser
 
 
 class SecondPass:
@@ -24,15 +24,13 @@ class SecondPass:
 
     def __init__(
         self,
-        planner: PromptPlanner,
-        indexes: TermIndexes,
+        chooser: WindowTermsChooser,
         counter: TokenCounter,
         metrics: RelevanceMetrics,
         snapshot: GlossarySnapshot,
         words: RequestWords,
     ) -> None:
-        self._planner = planner
-        self._indexes = indexes
+        self._chooser = chooser
         self._counter = counter
         self._metrics = metrics
         self._snapshot = snapshot
@@ -63,17 +61,12 @@ class SecondPass:
         return replace(result, segments=self._changed(result.segments, changes), again=None)
 
     def _select(self, result: WindowResult) -> tuple[WindowSelection, tuple[int, ...]] | None:
-        index = self._indexes.of(self._snapshot, result.language)
-        offers = offered(candidates(_pieces(result), index))
-        if not offers:
+        pieces = _pieces(result)
+        chosen = self._chooser.choose(self._snapshot, pieces, language=result.language, words=self._words)
+        if not chosen.offered:
             return None
-        texts = [offer.term for offer in offers]
-        plan = self._planner.plan(self._snapshot, language=result.language, words=self._words, ranked=texts)
-        kept = {term.text for term in plan.kept}
-        offers = tuple(offer for offer in offers if offer.term in kept)
-        if not offers:
-            return None
-        return WindowSelection(result.index, offers, plan.sha256, plan.tokens), plan.ids
+        plan = chosen.plan
+        return WindowSelection(result.index, chosen.offered, plan.sha256, plan.tokens), plan.ids
 
     def _changed(self, segments: Sequence[DecodedSegment], changes: Sequence[Change]) -> tuple[DecodedSegment, ...]:
         """A change that reaches over the end of a segment belongs to the one it begins in."""
@@ -98,10 +91,8 @@ class SecondPass:
 class SecondPasses:
     """What the second passes of all requests share."""
 
-    def __init__(
-        self, planner: PromptPlanner, indexes: TermIndexes, counter: TokenCounter, metrics: RelevanceMetrics
-    ) -> None:
-        self._shared = planner, indexes, counter, metrics
+    def __init__(self, chooser: WindowTermsChooser, counter: TokenCounter, metrics: RelevanceMetrics) -> None:
+        self._shared = chooser, counter, metrics
 
     def of(self, snapshot: GlossarySnapshot, words: RequestWords, selection: TermSelection | None) -> SecondPass | None:
         """None where terms are selected statically. `selection` None: as the glossary says."""

@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.api.schemas import OfferShape
+from app.glossary.term import TermSelection
 from app.prompt.confusables import Likeness
 from app.prompt.plan import Block, DropReason
 from app.prompt.preview import Preview
@@ -38,10 +40,27 @@ class ConfusableShape(_Shape):
     similarity: float
 
 
+class HeardTermShape(OfferShape):
+    start: int = Field(description="Of the span in `heard`, in characters.")
+    end: int
+
+
+class RelevanceShape(_Shape):
+    """What `selection=relevant` leaves to each window; the prompt shown is fixed for all of them, or, with
+    `heard`, that of the second decoding."""
+
+    searched: int = Field(description="Ranked terms that a window is searched for.")
+    room: int = Field(description="Tokens that pinned, seed and request words leave to terms that were heard.")
+    most_offered: int = Field(description="Terms that one window is decoded again with, at most.")
+    heard: str | None
+    offered: list[HeardTermShape] = Field(description="For `heard`, the most relevant first; none: decoded once only.")
+
+
 class PreviewShape(_Shape):
     glossary: str
     revision: int
     language: str | None
+    selection: TermSelection
     profile: str
     overflow: str = Field(description="What the backend does with more than it accepts; nothing over is ever sent.")
     stale: bool = Field(description="True when the database was away and the last glossary seen was used.")
@@ -62,6 +81,7 @@ class PreviewShape(_Shape):
     dropped: list[DroppedTermShape]
     dropped_by_reason: dict[DropReason, int]
     confusables: list[ConfusableShape] = Field(description="Kept terms that sound or look alike.")
+    relevance: RelevanceShape | None = Field(description="Null where selection is static.")
 
     @classmethod
     def of(cls, preview: Preview) -> "PreviewShape":
@@ -70,6 +90,7 @@ class PreviewShape(_Shape):
             glossary=preview.glossary,
             revision=preview.revision,
             language=preview.language,
+            selection=TermSelection.STATIC if preview.relevance is None else TermSelection.RELEVANT,
             profile=profile.name,
             overflow=profile.overflow,
             stale=preview.stale,
@@ -90,6 +111,7 @@ class PreviewShape(_Shape):
             dropped=[DroppedTermShape.model_validate(term) for term in plan.dropped],
             dropped_by_reason=dict(plan.dropped_by_reason),
             confusables=[ConfusableShape.model_validate(pair) for pair in preview.confusables],
+            relevance=RelevanceShape.model_validate(preview.relevance) if preview.relevance else None,
         )
 
 

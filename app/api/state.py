@@ -12,6 +12,7 @@ from app.errors import NotReady
 from app.glossary.store import GlossaryStore
 from app.pipeline import TranscriptionPipeline
 from app.prompt.planner import PromptPlanner
+from app.prompt.window_terms import WindowTermsChooser
 from app.telemetry import Telemetry
 
 
@@ -20,6 +21,7 @@ class AppState:
     database: Database
     glossaries: GlossaryStore
     planner: PromptPlanner
+    chooser: WindowTermsChooser
     dispatcher: Dispatcher
     pipeline: TranscriptionPipeline
     telemetry: Telemetry

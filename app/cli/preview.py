@@ -13,6 +13,10 @@ def preview(
     language: Annotated[str | None, typer.Option(help="Code or name; none: not known yet.")] = None,
     revision: Annotated[int | None, typer.Option(help="Of the glossary; none: the newest.")] = None,
     profile: Annotated[str, typer.Option(help="Whose limits: whisper or groq.")] = "whisper",
+    selection: Annotated[str | None, typer.Option(help="static or relevant; none: the glossary's own.")] = None,
+    heard: Annotated[
+        str | None, typer.Option(help="First transcript of a window: the terms it would be decoded again with.")
+    ] = None,
     as_json: Json = False,
     url: Url = DEFAULT_URL,
 ) -> None:
@@ -22,6 +26,8 @@ def preview(
         "language": language,
         "revision": revision,
         "profile": profile,
+        "selection": selection,
+        "heard": heard,
         "format": "json" if as_json else "text",
     }
     with connect(url) as client:

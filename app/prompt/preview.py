@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from app.glossary.term import GlossarySnapshot
+from app.glossary.term import GlossarySnapshot, Placement
 from app.prompt.budget import PRECEDENCE
 from app.prompt.confusables import ConfusablePair, confusable_pairs
 from app.prompt.plan import Block, PromptPlan
 from app.prompt.profiles import Profile, profile_named
+from app.prompt.relevance import MOST_OFFERED, Candidate
 
 _RULER_WIDTH = 76
 _TICK_TOKENS = 50
@@ -26,9 +27,35 @@ class BlockTotal:
 
 
 @dataclass(frozen=True, slots=True)
+class RelevancePreview:
+    """What `selection=relevant` leaves open. `searched`: ranked terms that a window may have meant; `room`: tokens that
+    the fixed part leaves to those it offers, `most_offered` at a time. `heard`: the first transcript that `offered` are
+    for, None where none was given."""
+
+    searched: int
+    room: int
+    most_offered: int
+    heard: str | None
+    offered: tuple[Candidate, ...]
+
+
+def relevance_of(
+    fixed: PromptPlan,
+    snapshot: GlossarySnapshot,
+    language: str | None,
+    heard: str | None,
+    offered: tuple[Candidate, ...],
+) -> RelevancePreview:
+    """`fixed`: the plan without any ranked term."""
+    searched = sum(term.placement is Placement.RANKED for term in snapshot.terms_for(language))
+    return RelevancePreview(searched, fixed.headroom, MOST_OFFERED, heard, offered)
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """`language` is what was asked for; `other_languages` counts the terms that do not apply to it, by
-    their own. `blocks` are in order of precedence, the first gives way last."""
+    their own. `blocks` are in order of precedence, the first gives way last. `relevance`: None where selection is
+    static."""
 
     plan: PromptPlan
     profile: Profile
@@ -40,9 +67,12 @@ class Preview:
     other_languages: Mapping[str, int]
     blocks: tuple[BlockTotal, ...]
     confusables: tuple[ConfusablePair, ...]
+    relevance: RelevancePreview | None = None
 
 
-def preview_of(plan: PromptPlan, snapshot: GlossarySnapshot, language: str | None) -> Preview:
+def preview_of(
+    plan: PromptPlan, snapshot: GlossarySnapshot, language: str | None, relevance: RelevancePreview | None = None
+) -> Preview:
     return Preview(
         plan=plan,
         profile=profile_named(plan.profile),
@@ -56,6 +86,7 @@ def preview_of(plan: PromptPlan, snapshot: GlossarySnapshot, language: str | Non
         ),
         blocks=tuple(_total(plan, block) for block in PRECEDENCE),
         confusables=confusable_pairs([term.text for term in plan.kept]),
+        relevance=relevance,
     )
 
 
@@ -66,7 +97,8 @@ def _total(plan: PromptPlan, block: Block) -> BlockTotal:
 
 def as_text(preview: Preview) -> str:
     """Everything about a prompt on one page of plain text, the last line ended."""
-    sections = (_heading(preview), _ruler(preview), _kept(preview), _dropped(preview), _confusable(preview))
+    parts = (_heading, _ruler, _kept, _dropped, _relevant, _confusable)
+    sections = [part(preview) for part in parts]
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section))) + "\n"
 
 
@@ -127,6 +159,25 @@ def _dropped(preview: Preview) -> Iterator[str]:
         yield f"     {f'+{term.tokens}':>4}  {term.block:<8} {term.text}  ({term.reason})"
     if (more := len(plan.dropped) - _LISTED_DROPS) > 0:
         yield f"           ... and {more} more; the JSON form lists them all"
+
+
+def _relevant(preview: Preview) -> Iterator[str]:
+    relevance = preview.relevance
+    if relevance is None:
+        return
+    yield (
+        f"selection relevant: {relevance.searched} ranked terms are searched for each window; at most "
+        f"{relevance.most_offered} that sound like it share {relevance.room} tokens"
+    )
+    if relevance.heard is None:
+        yield "which they are is seen with heard=, the first transcript of a window"
+    elif not relevance.offered:
+        yield "what was heard sounds like no term; the window is not decoded again"
+    for offer in relevance.offered:
+        yield (
+            f"{offer.start:>4} {f'-{offer.end}':>4}  {offer.heard} -> {offer.term}"
+            f"  (similarity {offer.similarity:.2f}, relevance {offer.relevance:.2f})"
+        )
 
 
 def _confusable(preview: Preview) -> Iterator[str]:

@@ -23,6 +23,7 @@ _WEIGHT = 0.1
 _MOST_DOUBT = 3.0
 _SURE = 0.2
 _SURE_PENALTY = 0.15
+NAMES_DOUBT = 0.7
 LEAST_RELEVANT = 1.1
 MOST_OFFERED = 5
 MOST_PER_SPAN = 3
@@ -56,6 +57,11 @@ class Candidate:
 
     def overlaps(self, other: "Candidate") -> bool:
         return self.start < other.end and other.start < self.end
+
+
+def as_heard(text: str) -> tuple[Piece, ...]:
+    """A text as if a decoder had written it, with the median doubt that it has about names that it does not know."""
+    return (Piece(text, -NAMES_DOUBT),) if text else ()
 
 
 @dataclass(frozen=True, slots=True)

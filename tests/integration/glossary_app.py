@@ -27,6 +27,7 @@ def build_app(db: Database) -> FastAPI:
         database=db,
         glossaries=GlossaryStore(db, tail_check=planner.check_tail),
         planner=planner,
+        chooser=cast(Any, None),
         dispatcher=cast(Any, None),
         pipeline=cast(Any, None),
         telemetry=cast(Any, None),

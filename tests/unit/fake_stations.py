@@ -18,6 +18,7 @@ from app.prompt.metrics import PromptMetrics
 from app.prompt.planner import PromptPlanner
 from app.prompt.relevance_metrics import RelevanceMetrics
 from app.prompt.term_indexes import TermIndexes
+from app.prompt.window_terms import WindowTermsChooser
 from app.second_pass import SecondPasses
 
 CLINIC = GlossarySnapshot(
@@ -100,6 +101,6 @@ def pipeline(
         planner,
         queue,
         AudioMetrics(registry),
-        SecondPasses(planner, TermIndexes(), BytesCounter(), RelevanceMetrics(registry)),
+        SecondPasses(WindowTermsChooser(planner, TermIndexes()), BytesCounter(), RelevanceMetrics(registry)),
     )
     return TranscriptionPipeline(*parts, max_audio_seconds=60, **options)

@@ -10,6 +10,7 @@ from app.prompt.metrics import PromptMetrics
 from app.prompt.planner import PromptPlanner, RequestWords
 from app.prompt.relevance_metrics import RelevanceMetrics
 from app.prompt.term_indexes import TermIndexes
+from app.prompt.window_terms import WindowTermsChooser
 from app.second_pass import SecondPass, SecondPasses
 
 TERMS = (Term("Velmaris", Placement.PINNED), Term("Kirmlift"), Term("Zentgreomab"), Term("Sonalift"))
@@ -23,7 +24,7 @@ class Bytes:
 
 def passes(registry: CollectorRegistry) -> SecondPasses:
     planner = PromptPlanner(Bytes(), default_budget=223, metrics=PromptMetrics(registry))
-    return SecondPasses(planner, TermIndexes(), Bytes(), RelevanceMetrics(registry))
+    return SecondPasses(WindowTermsChooser(planner, TermIndexes()), Bytes(), RelevanceMetrics(registry))
 
 
 def second_pass(registry: CollectorRegistry) -> SecondPass:

@@ -16,6 +16,8 @@ from app.glossary.term import GlossarySnapshot, Placement, Term
 from app.prompt.metrics import PromptMetrics
 from app.prompt.plan import prompt_sha256
 from app.prompt.planner import PromptPlanner
+from app.prompt.term_indexes import TermIndexes
+from app.prompt.window_terms import WindowTermsChooser
 
 SNAPSHOT = GlossarySnapshot(
     "clinic",
@@ -48,7 +50,9 @@ def client() -> TestClient:
     app = FastAPI()
     app.include_router(router)
     install_error_handlers(app)
-    app.dependency_overrides[app_state] = lambda: SimpleNamespace(glossaries=Glossaries(), planner=planner)
+    app.dependency_overrides[app_state] = lambda: SimpleNamespace(
+        glossaries=Glossaries(), planner=planner, chooser=WindowTermsChooser(planner, TermIndexes())
+    )
     return TestClient(app, raise_server_exceptions=False)
 
 
@@ -58,6 +62,7 @@ def test_the_preview_is_the_whole_plan(client: TestClient) -> None:
         "glossary": "clinic",
         "revision": 4,
         "language": "en",
+        "selection": "static",
         "profile": "whisper",
         "overflow": "cut in silence, from one end or the other",
         "stale": False,
@@ -88,6 +93,7 @@ def test_the_preview_is_the_whole_plan(client: TestClient) -> None:
         "confusables": [
             {"first": "Sonaline", "second": "Sonalift", "reason": "looks_alike", "similarity": 0.75},
         ],
+        "relevance": None,
     }
 
 
@@ -159,3 +165,33 @@ def test_a_misspelt_or_repeated_parameter_is_named(client: TestClient, address: 
 def test_several_keywords_are_no_repetition(client: TestClient) -> None:
     answer = client.get("/prompt/preview", params={"glossary": "clinic", "keywords[]": ["a", "b"]})
     assert [term["text"] for term in answer.json()["kept"] if term["block"] == "request"] == ["b", "a"]
+
+
+def test_relevant_selection_shows_what_is_fixed_and_what_is_left_to_each_window(client: TestClient) -> None:
+    asked = {"glossary": "clinic", "language": "en", "selection": "relevant"}
+    shown = client.get("/prompt/preview", params=asked).json()
+    assert (shown["selection"], shown["text"]) == ("relevant", "Sonalift")
+    assert shown["dropped"] == []
+    assert shown["relevance"] == {"searched": 2, "room": 21, "most_offered": 5, "heard": None, "offered": []}
+    page = client.get("/prompt/preview", params=asked | {"format": "text"}).text
+    assert "2 ranked terms are searched for each window; at most 5 that sound like it share 21 tokens" in page
+
+
+def test_a_first_transcript_shows_the_terms_it_would_be_decoded_again_with(client: TestClient) -> None:
+    asked = {"glossary": "clinic", "language": "en", "selection": "relevant", "heard": "We use sonar line daily."}
+    shown = client.get("/prompt/preview", params=asked).json()
+    assert shown["text"] == "Sonaline, Sonalift"
+    (offer,) = shown["relevance"]["offered"]
+    assert (offer["term"], offer["heard"], offer["start"], offer["end"]) == ("Sonaline", "sonar line", 7, 17)
+    assert offer["similarity"] >= 0.8
+    assert shown["relevance"]["room"] == 21
+    assert "sonar line -> Sonaline" in client.get("/prompt/preview", params=asked | {"format": "text"}).text
+    nothing = client.get("/prompt/preview", params=asked | {"heard": "Good morning."})
+    assert (nothing.json()["text"], nothing.json()["relevance"]["offered"]) == ("Sonalift", [])
+
+
+def test_what_was_heard_has_no_effect_on_a_static_prompt_and_is_refused(client: TestClient) -> None:
+    response = client.get("/prompt/preview", params={"glossary": "clinic", "heard": "sonar line"})
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "selection_is_static"
+    assert response.json()["error"]["param"] == "heard"

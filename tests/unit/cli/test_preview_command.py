@@ -44,6 +44,10 @@ def test_options_become_parameters(asked: list[httpx.URL]) -> None:
         "3",
         "--profile",
         "groq",
+        "--selection",
+        "relevant",
+        "--heard",
+        "sonar line",
         "--json",
         "--url",
         "http://there:1",
@@ -55,6 +59,8 @@ def test_options_become_parameters(asked: list[httpx.URL]) -> None:
         "language": "ko",
         "revision": "3",
         "profile": "groq",
+        "selection": "relevant",
+        "heard": "sonar line",
         "format": "json",
     }
 
