@@ -1,5 +1,5 @@
 """The model's own process: `python -m app.decoding.child FD`. In: a configuration, then batches, over the inherited
-socket FD. Out: a greeting, then results as they are done. Main thread reads; `config.workers` threads decode."""
+socket FD. Out: a greeting, then results as they are done. Main thread reads; `config.threads` threads decode."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - any failure to load is told to the parent, which decides
         connection.send(f"{type(error).__name__}: {error}")
         return
-    serve(engine, config.workers, connection)
+    serve(engine, config.threads, connection)
     # Nobody waits any more: leave without joining windows that are being decoded.
     os._exit(0)
 
@@ -40,7 +40,7 @@ def build_engine(config: EngineConfig) -> Engine:
     return WhisperEngine(config)
 
 
-def serve(engine: Engine, workers: int, connection: Connection) -> None:
+def serve(engine: Engine, count: int, connection: Connection) -> None:
     """Answer (job, batch) with (job, results or the reason why there are none) until the other end is closed."""
     lock = threading.Lock()
 
@@ -53,7 +53,7 @@ def serve(engine: Engine, workers: int, connection: Connection) -> None:
         with lock:
             connection.send((job, outcome))
 
-    threads = ThreadPoolExecutor(workers, thread_name_prefix="window")
+    threads = ThreadPoolExecutor(count, thread_name_prefix="window")
     while True:
         try:
             job, batch = connection.recv()

@@ -188,7 +188,7 @@ class Dispatcher:
             suspect = taken[0][0].suspects(taken[0][1])
             known_good = itertools.takewhile(lambda item: not item[0].suspects(item[1]), taken)
             taken = taken[:1] if suspect else list(known_good)
-            worker = self._free_worker(alone=suspect)
+            worker = self._free_worker(taken[0][1], alone=suspect)
             if worker is None:
                 return
             self._turn = taken[0][0].turn
@@ -202,8 +202,8 @@ class Dispatcher:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def _free_worker(self, *, alone: bool) -> Supervisor | None:
-        free = [worker for worker in self._workers if worker.room > 0 and worker not in self._alone]
+    def _free_worker(self, window: WindowRequest, *, alone: bool) -> Supervisor | None:
+        free = [worker for worker in self._workers if worker.takes(window) and worker not in self._alone]
         if alone:
             free = [worker for worker in free if not worker.running]
         return max(free, key=lambda worker: worker.room, default=None)

@@ -11,7 +11,8 @@ from app.decoding.request import WindowRequest, WindowResult
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """`workers`: batches decoded side by side, one thread each on a CPU. `beam_size` 1 is greedy. `batch_windows`: most
+    """`workers`: batches decoded side by side, one thread each on a CPU; `spare_workers`: threads beyond those, for a
+    request that would else wait while one other holds all of them. `beam_size` 1 is greedy. `batch_windows`: most
     windows in one batch, >= 1. `encoder_pad_seconds`: silence after the speech that the encoder sees, 30 for Whisper's
     full window."""
 
@@ -21,9 +22,15 @@ class EngineConfig:
     device_index: int = 0
     compute_type: str = "int8"
     workers: int = 1
+    spare_workers: int = 0
     beam_size: int = 1
     batch_windows: int = 1
     encoder_pad_seconds: float = 5.0
+
+    @property
+    def threads(self) -> int:
+        """Batches that may be on the model at a time."""
+        return self.workers + self.spare_workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Greeting:
 
 
 class Engine(Protocol):
-    """Blocking and thread-safe: `config.workers` threads call `decode` at a time."""
+    """Blocking and thread-safe: `config.threads` threads call `decode` at a time."""
 
     def fingerprint(self) -> dict[str, str]:
         """Everything that the answer depends on besides audio and prompt."""

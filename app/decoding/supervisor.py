@@ -69,7 +69,7 @@ class Supervisor:
         self._restart: asyncio.Task[None] | None = None
         self._stopping = False
         self._on_trial = False
-        self.running = 0
+        self._holders: list[int] = []  # serials of the requests whose batches are on the device
         self.ready = False
         self.healthy = True
         self.greeting = Greeting({}, frozenset())
@@ -84,9 +84,21 @@ class Supervisor:
         return self._recycle_after is not None and self._windows >= self._recycle_after
 
     @property
+    def running(self) -> int:
+        return len(self._holders)
+
+    @property
     def room(self) -> int:
-        """Batches that it would start at once."""
+        """Batches of anybody that it would start at once; below 0 while a spare thread is taken."""
         return self._config.workers - self.running if self.ready and not self.worn else 0
+
+    def takes(self, window: WindowRequest) -> bool:
+        """Whether it would start a batch that begins with `window` at once: there is room, or all of it is held by one
+        other request and a spare thread is free."""
+        if self.room > 0:
+            return True
+        spare = self.ready and not self.worn and self.running < self._config.threads
+        return spare and len({*self._holders}) == 1 and window.serial not in self._holders
 
     async def start(self) -> None:
         """Load the model and decode the canary. Raises NotReady with the reason when that fails."""
@@ -102,7 +114,7 @@ class Supervisor:
     def decode(self, batch: Sequence[WindowRequest], *, on_trial: bool = False) -> asyncio.Task[list[WindowResult]]:
         """Start a batch; `running` counts it at once. The task raises DecodeFailed, or WorkerDied: then a restart is
         under way and the batch may be given again. `on_trial`: alone on the device, since it has failed before."""
-        self.running += 1
+        self._holders.append(batch[0].serial)
         self._on_trial = on_trial
         return asyncio.create_task(self._decode(batch))
 
@@ -121,7 +133,7 @@ class Supervisor:
             self._exited(worker)
             raise
         finally:
-            self.running -= 1
+            self._holders.remove(batch[0].serial)
             self._on_trial = False
         self._deaths = 0
         self._windows += len(batch)

@@ -41,7 +41,7 @@ class WhisperEngine:
             device_index=config.device_index,
             compute_type=config.compute_type,
             cpu_threads=1,
-            num_workers=config.workers,
+            num_workers=config.threads,
         )
         self._encoder = Encoder(self._model, pad_seconds=config.encoder_pad_seconds, device=config.device)
         self._kept = KeptEncodings(_KEPT_ENCODINGS)

@@ -107,6 +107,7 @@ async def dispatching(
     model: Model,
     *,
     workers: int = 1,
+    spare_workers: int = 0,
     max_pending: float = 1000.0,
     policy: BatchPolicy | None = None,
     devices: Sequence[int] = (0,),
@@ -114,7 +115,7 @@ async def dispatching(
 ) -> AsyncIterator[tuple[Dispatcher, CollectorRegistry]]:
     registry = CollectorRegistry()
     dispatcher = Dispatcher(
-        EngineConfig(kind="scripted", workers=workers),
+        EngineConfig(kind="scripted", workers=workers, spare_workers=spare_workers),
         DecodingMetrics(registry),
         max_pending_audio_seconds=max_pending,
         policy=policy,

@@ -156,3 +156,34 @@ async def test_a_language_or_task_that_the_model_does_not_know_is_refused_before
             dispatcher.submit("a", speech(5), PromptSet(), DecodeOptions(task=Task.TRANSLATE))
         assert refused.value.code == "task_not_supported"
         assert dispatcher.pending_seconds == 0
+
+
+async def test_a_short_request_goes_on_the_spare_thread_while_one_other_holds_all() -> None:
+    model = Model()
+    async with dispatching(model, workers=2, spare_workers=1) as (dispatcher, _):
+        ask(dispatcher, "long", *[30] * 6)
+        await model.until(2)
+        short = ask(dispatcher, "short", 5)
+        await model.until(3)
+        assert model.names() == ["long0", "long1", "short0"]
+        late = ask(dispatcher, "late", 5)
+        await settle()
+        assert model.names() == ["long0", "long1", "short0"]
+        await model.answer("short0")
+        assert await results(short) == [0]
+        assert model.names() == ["long0", "long1", "late0"]
+        await model.answer("long0")
+        assert model.names() == ["long1", "late0"]
+        await model.answer("late0")
+        assert await results(late) == [0]
+        assert model.names() == ["long1", "long2"]
+
+
+async def test_the_spare_thread_is_for_nobody_while_several_requests_are_on_the_model() -> None:
+    model = Model()
+    async with dispatching(model, workers=2, spare_workers=1) as (dispatcher, _):
+        for name in "abc":
+            ask(dispatcher, name, 30)
+        await model.until(2)
+        await settle()
+        assert model.names() == ["a0", "b0"]
