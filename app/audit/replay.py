@@ -9,7 +9,7 @@ from app.audit.divergence import Divergence, divergence
 from app.audit.hearing import count
 from app.audit.probe import Answer, Ask
 from app.audit.verdict import Verdict
-from app.errors import InvalidRequest
+from app.errors import InvalidRequest, NotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def replayed(request: StoredRequest, answers: Iterable[Answer]) -> Replayed:
 
 def judge_replay(results: Sequence[Replayed]) -> tuple[Verdict, tuple[str, ...]]:
     """Broken: another answer to the same prompt on the same system, another prompt for the same revision, a refusal.
-    Inconclusive: another answer where the fingerprint changed, which nobody promised."""
+    Inconclusive: another answer where the fingerprint changed, which nobody promised; a glossary that is gone."""
     verdicts = [_one(each) for each in results]
     for wanted in (Verdict.BROKEN, Verdict.INCONCLUSIVE):
         if any(verdict is wanted for verdict, _ in verdicts):
@@ -80,6 +80,8 @@ def judge_replay(results: Sequence[Replayed]) -> tuple[Verdict, tuple[str, ...]]
 
 
 def _one(each: Replayed) -> tuple[Verdict, str]:
+    if each.fresh.status == NotFound.status:
+        return Verdict.INCONCLUSIVE, f"{each.file}: cannot be asked again. {each.fresh.refused}"
     if each.fresh.refused is not None:
         return Verdict.BROKEN, f"{each.file}: refused this time: {each.fresh.refused}"
     if not each.same_prompt:

@@ -10,7 +10,7 @@ import httpx
 
 from app.audit.probe import Answer, Ask, Piece
 from app.audit.transcriber import Transcriber
-from app.errors import InvalidRequest, NotReady
+from app.errors import InvalidRequest, NotFound, NotReady
 
 _BUSY = frozenset({429, 503})
 _TRIES = 10
@@ -139,9 +139,12 @@ def _post(client: httpx.Client, path: str, audio: Path, fields: dict[str, Any]) 
 
 
 def _refusal(response: httpx.Response) -> Answer:
-    """Raises InvalidRequest where the reason lies in the key or the address, not in the words."""
+    """Raises InvalidRequest where the reason lies in the key or the address, not in the words; NotFound where the
+    address, the glossary or its revision is not there."""
     reason = _reason(response)
-    if response.status_code in (401, 403, 404, 405):
+    if response.status_code == 404:
+        raise NotFound(f"The server knows nothing of that: {reason}")
+    if response.status_code in (401, 403, 405):
         raise InvalidRequest(f"The server cannot be audited like this: {reason}")
     return Answer(refused=reason, status=response.status_code)
 

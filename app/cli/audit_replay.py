@@ -2,6 +2,7 @@
 gives the same answer again, or which terms a revision wins and loses. Main thread, blocking."""
 
 import json
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,14 +11,14 @@ import httpx
 import typer
 
 from app.audit.asking import Asking, sha256_of
-from app.audit.probe import Ask
+from app.audit.probe import Answer, Ask
 from app.audit.replay import StoredRequest, compared, judge_replay, judge_revisions, replayed, stored_request
 from app.audit.replay_report import replay_report, revisions_report
 from app.audit.server import LexicueServer, lexicue_answer
 from app.audit.transcriber import Transcriber
 from app.cli import audit_session as common
 from app.cli.client import DEFAULT_URL, Json, Url
-from app.errors import InvalidRequest
+from app.errors import InvalidRequest, NotFound
 
 
 def replay(
@@ -69,8 +70,7 @@ def _stored(files: list[Path], audio: Path | None, language: str | None, url: st
         asking = Asking(target, session.journal, session.told)
         results = []
         for number, request in enumerate(requests):
-            answers = (asking(Path(request.file), ask, request=number) for ask in request.asks(language))
-            results.append(replayed(request, answers))
+            results.append(replayed(request, _answers(asking, request, number, language)))
         verdict, summary = judge_replay(results)
         report = replay_report(results, verdict, summary, target.name)
         found = [{"file": each.file, "prompt": each.stored.prompt, "parted": each.parted} for each in results]
@@ -109,6 +109,15 @@ def _revisions(
         report = revisions_report(results, verdict, summary, target.name, revisions)
         found = [{"file": each.file, "won": each.won, "lost": each.lost} for each in results]
         common.finish(session, report, {"recordings": found}, as_json=as_json)
+
+
+def _answers(asking: Asking, request: StoredRequest, number: int, language: str | None) -> Iterator[Answer]:
+    """A glossary that is gone is told of this request, and the others go on."""
+    for ask in request.asks(language):
+        try:
+            yield asking(Path(request.file), ask, request=number)
+        except NotFound as error:
+            yield Answer(refused=error.message, status=error.status)
 
 
 def _lexicue(client: httpx.Client) -> Transcriber:

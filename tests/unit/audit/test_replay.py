@@ -41,6 +41,11 @@ def test_a_prompt_with_words_of_the_request_cannot_be_sent_again() -> None:
         (answer("Take Velna.", fingerprint="g"), Verdict.INCONCLUSIVE, "changed from f to g"),
         (answer("Take Velnora.", prompt="q"), Verdict.BROKEN, "another prompt"),
         (Answer(refused="400: no"), Verdict.BROKEN, "refused this time"),
+        (
+            Answer(refused="404: no glossary", status=404),
+            Verdict.INCONCLUSIVE,
+            "cannot be asked again. 404: no glossary",
+        ),
     ],
 )
 def test_what_a_replay_says(fresh: Answer, verdict: Verdict, said: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from app.audit.probe import Answer, Ask, Piece
 from app.audit.server import LexicueServer, OpenAIServer, lexicue_answer, server_at
-from app.errors import InvalidRequest, NotReady
+from app.errors import InvalidRequest, NotFound, NotReady
 
 SEGMENT = {"avg_logprob": -0.2, "no_speech_prob": 0.1, "compression_ratio": 1.2, "rung": "first"}
 LEXICUE = {
@@ -131,7 +131,13 @@ def test_a_refusal_is_told_from_a_fault(audio: Path, status: int, fault: bool) -
     assert (answer.refused, answer.is_fault) == (f"{status}: too long", fault)
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 405])
+def test_a_glossary_that_is_gone_is_told_apart(audio: Path) -> None:
+    gone = httpx.Response(404, json={"error": {"message": "no such revision"}})
+    with pytest.raises(NotFound, match="404: no such revision"):
+        LexicueServer(client(lambda _: gone)).transcribe(audio, Ask(glossary="brands", revision=9))
+
+
+@pytest.mark.parametrize("status", [401, 403, 405])
 def test_a_wrong_key_or_address_ends_the_audit(audio: Path, status: int) -> None:
     with pytest.raises(InvalidRequest, match="cannot be audited like this"):
         OpenAIServer(client(lambda _: httpx.Response(status, text="<html>")), "m").transcribe(audio, Ask())
