@@ -8,18 +8,26 @@ with `--url`, since one started for the run listens on another port each time.
 import argparse
 import contextlib
 import csv
+import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-import measure_relevance as relevance
 
 from app.cli.local_server import local_server
 
-AUDIO = Path(__file__).parents[2] / "shared" / "audio"
+AUDIO = Path(__file__).resolve().parents[2] / "shared" / "audio"
 BRANDS = AUDIO / "brands"
-TERMS = "Sonalift, Velnora, Zytriflex, Qarvelle, Brixomab"
+SAID = {
+    "ko": ("누브리스크", "클라비오", "제피라", "타벨린", "브라이토모"),
+    "ja": ("ヌブリスク", "クラビオ", "ゼフィラ", "タベリン", "ブライトモ"),
+    "zh": ("努布里斯", "克拉维欧", "泽菲拉", "塔维林", "布莱托莫"),
+}
+SYLLABLES = {
+    "ko": "가나다라마바사아자카타파하고노도로모보소오조코토포호구누두루무부수우주푸후기니디리미비시이지키티히스르크트",
+    "ja": "アイウエオカキクケコサシスセソタトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワンガギグゲゴザジゼゾ",
+    "zh": "阿布克达尔菲格哈伊杰卡拉莫纳奥帕里斯塔维沃森林德莱托欧泽努瑞玛罗科特曼宁顿丽雅诺",
+}
 HARD = (
     "formats/jfk_reversed.flac",
     "formats/jfk_white_noise.opus",
@@ -31,53 +39,75 @@ HARD = (
 )
 CLEAN = ("real/en_jfk.mp3", "real/en_ami_ES2011a.wav", "real/ja_watson_phone3_8k.flac")
 
-
-def audits(server: str, out: Path) -> Iterator[tuple[str, list[str]]]:
-    """Name of the folder, arguments of the command. `out`: where lists and manifests are put that are made for it."""
-    truncation = ["truncation", "--audio", str(BRANDS / "windows_short.flac"), "--terms", TERMS, "--language", "en"]
-    for channel in ("initial_prompt", "hotwords", "batched"):
-        yield f"truncation-{channel}", [*truncation, "--library", channel]
-    yield "truncation-lexicue", [*truncation, "--url", server]
-    determinism = ["determinism", *(str(AUDIO / clip) for clip in (*HARD, *CLEAN)), "--runs", "3"]
-    yield "determinism-defaults", [*determinism, "--library", "initial_prompt"]
-    yield "determinism-settings", [
-        *determinism, "--library", "initial_prompt", "--conditioning", "off", "--sampling", "both"
-    ]  # fmt: skip
-    yield "determinism-lexicue", [*determinism, "--url", server, "--load", "alone", "--load", "mixed"]
-    numbers = [word for number in ("5", "10", "20", "40") for word in ("--number", number)]
-    recall = ["recall", str(BRANDS / "manifest.tsv"), "--terms", str(BRANDS / "glossary_1200.txt")]
-    yield "recall-library", [*recall, "--number", "5", "--number", "40", "--library", "initial_prompt"]
-    yield "recall-lexicue", [*recall, *numbers, "--url", server]
-    places = [word for each in ("prompt", "pinned", "ranked") for word in ("--placement", each)]
-    positions = [word for each in ("first", "middle", "last") for word in ("--position", each)]
-    yield "recall-places", [*recall, "--number", "40", "--taken", "spoken", *places, *positions, "--url", server]
-    sizes = [word for size in ("40", "400", "1200", "10000") for word in ("--size", size)]
-    ways = ["--selection", "static", "--selection", "relevant"]
-    for language in ("en", "ko", "ja", "zh"):
-        yield f"recall-sizes-{language}", ["recall", *_material(language, out), *sizes, *ways, "--url", server]
+TRUNCATION = (
+    "truncation", "--audio", str(BRANDS / "windows_short.flac"), "--language", "en",
+    "--terms", "Sonalift, Velnora, Zytriflex, Qarvelle, Brixomab",
+)  # fmt: skip
+DETERMINISM = ("determinism", *(str(AUDIO / clip) for clip in (*HARD, *CLEAN)))
+RECALL = ("recall", str(BRANDS / "manifest.tsv"), "--terms", str(BRANDS / "glossary_1200.txt"))
 
 
-def _material(language: str, out: Path) -> list[str]:
-    """A manifest of the clips in one language, and 10,000 terms that look like the brands said in them."""
-    if language == "en":
-        manifest, terms = BRANDS / "manifest.tsv", relevance._lookalikes(10_000)
-    else:
-        lines = [f"{AUDIO / file}\t{language}\t{said}\t{terms}" for file, said, terms in _synthetic(language)]
-        manifest, terms = out / f"manifest_{language}.tsv", relevance._around(language, 10_000)
-        out.mkdir(parents=True, exist_ok=True)
-        manifest.write_text("\n".join(["file\tlanguage\ttranscript\tterms", *lines]), encoding="utf-8")
-    listed = out / f"terms_{language}.txt"
-    listed.write_text("\n".join(terms), encoding="utf-8")
-    return [str(manifest), "--terms", str(listed)]
+def _each(option: str, *values: str) -> list[str]:
+    return [word for value in values for word in (option, value)]
 
 
-def _synthetic(language: str) -> Iterator[tuple[str, str, str]]:
-    """File, transcript, terms of the synthetic clips in one language."""
+ON_THE_LIBRARY = {
+    **{f"truncation-{c}": [*TRUNCATION, "--library", c] for c in ("initial_prompt", "hotwords", "batched")},
+    "determinism-defaults": [*DETERMINISM, "--library", "initial_prompt", "--runs", "3"],
+    "determinism-settings": [
+        *DETERMINISM, "--library", "initial_prompt", "--conditioning", "off", "--sampling", "both", "--runs", "3",
+    ],
+    "recall-library": [*RECALL, *_each("--number", "5", "40"), "--library", "initial_prompt"],
+}  # fmt: skip
+ON_LEXICUE = {
+    "truncation-lexicue": [*TRUNCATION],
+    "determinism-lexicue": [*DETERMINISM, "--runs", "3", *_each("--load", "alone", "mixed")],
+    "recall-lexicue": [*RECALL, *_each("--number", "5", "10", "20", "40")],
+    "recall-places": [
+        *RECALL, "--number", "40", "--taken", "spoken",
+        *_each("--placement", "prompt", "pinned", "ranked"), *_each("--position", "first", "middle", "last"),
+    ],
+}  # fmt: skip
+SIZES = [*_each("--size", "40", "400", "1200", "10000"), *_each("--selection", "static", "relevant")]
+
+
+def on_lexicue(name: str, out: Path) -> list[str]:
+    """Arguments of an audit; manifests and lists that are made for it lie in `out`."""
+    if name in ON_LEXICUE:
+        return ON_LEXICUE[name]
+    language = name.rsplit("-", 1)[1]
+    out.mkdir(parents=True, exist_ok=True)
+    manifest, listed = BRANDS / "manifest.tsv", out / f"terms_{language}.txt"
+    base = (BRANDS / "glossary_1200.txt").read_text(encoding="utf-8").split()
+    if language in SAID:
+        manifest = out / f"manifest_{language}.tsv"
+        lines = ["file\tlanguage\ttranscript\tterms", *_synthetic(language)]
+        manifest.write_text("\n".join(lines), encoding="utf-8")
+        dice = random.Random(3)
+        base = [*SAID[language], *("".join(dice.choices(SYLLABLES[language], k=4)) for _ in range(400))]
+        dice.shuffle(base)
+    listed.write_text("\n".join(_lookalikes(base, 10_000)), encoding="utf-8")
+    return ["recall", str(manifest), "--terms", str(listed), *SIZES]
+
+
+def _synthetic(language: str) -> Iterator[str]:
+    """The synthetic clips in one language, as lines of an audit's manifest."""
     with (AUDIO / "manifest.tsv").open(encoding="utf-8") as table:
         for row in csv.DictReader(table, delimiter="\t"):
             if row["file"].startswith("synth/") and row["language"] == language:
-                terms = ", ".join(brand for brand in relevance.BRANDS[language] if brand in row["transcript"])
-                yield row["file"], row["transcript"], terms
+                terms = ", ".join(brand for brand in SAID[language] if brand in row["transcript"])
+                yield f"{AUDIO / row['file']}\t{language}\t{row['transcript']}\t{terms}"
+
+
+def _lookalikes(base: Sequence[str], size: int) -> list[str]:
+    """The names and, beyond them, others put together from their halves."""
+    found, dice = dict.fromkeys(base), random.Random(7)
+    while len(found) < size:
+        one, other = dice.choices(base, k=2)
+        made = one[: dice.randint(1, len(one) - 1)] + other[dice.randint(1, len(other) - 1) :].lower()
+        if min(map(len, base)) <= len(made) <= 14:
+            found[made] = None
+    return list(found)
 
 
 def main() -> None:
@@ -86,14 +116,22 @@ def main() -> None:
     parser.add_argument("--only", default="", help="Names that begin so.")
     parser.add_argument("--url", help="A running Lexicue; one is started if not given.")
     options = parser.parse_args()
-    with contextlib.ExitStack() as stack:
-        needs_server = any("--url" in words for name, words in audits("", options.out) if name.startswith(options.only))
-        server = options.url or (stack.enter_context(local_server(sample=False)) if needs_server else "")
-        for name, arguments in audits(server, options.out):
-            if name.startswith(options.only):
-                command = [sys.executable, "-m", "app.cli.main", "audit", *arguments, "--out", str(options.out / name)]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                print(f"== {name}: exit code {done.returncode}\n{done.stdout or done.stderr}", flush=True)
+    sizes = [f"recall-sizes-{language}" for language in ("en", *SAID)]
+    on_library = [name for name in ON_THE_LIBRARY if name.startswith(options.only)]
+    on_server = [name for name in (*ON_LEXICUE, *sizes) if name.startswith(options.only)]
+    for name in on_library:
+        _audit(name, ON_THE_LIBRARY[name], options.out)
+    if on_server:
+        with contextlib.ExitStack() as stack:
+            server = options.url or stack.enter_context(local_server(sample=False))
+            for name in on_server:
+                _audit(name, [*on_lexicue(name, options.out), "--url", server], options.out)
+
+
+def _audit(name: str, arguments: Sequence[str], out: Path) -> None:
+    command = [sys.executable, "-m", "app.cli.main", "audit", *arguments, "--out", str(out / name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    print(f"== {name}: exit code {done.returncode}\n{done.stdout or done.stderr}", flush=True)
 
 
 if __name__ == "__main__":
