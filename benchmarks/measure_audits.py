@@ -28,14 +28,14 @@ SYLLABLES = {
     "ja": "アイウエオカキクケコサシスセソタトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワンガギグゲゴザジゼゾ",
     "zh": "阿布克达尔菲格哈伊杰卡拉莫纳奥帕里斯塔维沃森林德莱托欧泽努瑞玛罗科特曼宁顿丽雅诺",
 }
+# With a prompt of names that nobody says, the first three fall back in the bare library.
 HARD = (
-    "formats/jfk_reversed.flac",
-    "formats/jfk_white_noise.opus",
-    "formats/two_talkers_overlap.flac",
-    "real/noise_deepfilternet_snr0_48k.flac",
-    "real/noise_background_home.flac",
+    "real/sil_leopard_empty.wav",
+    "real/yue_wyoming_light_TTS.wav",
     "real/mix_music_speech_noise_75s.mp3",
-    "real/long_ko_zeroth.m4a",
+    "real/noise_background_home.flac",
+    "formats/jfk_reversed.flac",
+    "formats/two_talkers_overlap.flac",
 )
 CLEAN = ("real/en_jfk.mp3", "real/en_ami_ES2011a.wav", "real/ja_watson_phone3_8k.flac")
 
@@ -43,7 +43,8 @@ TRUNCATION = (
     "truncation", "--audio", str(BRANDS / "windows_short.flac"), "--language", "en",
     "--terms", "Sonalift, Velnora, Zytriflex, Qarvelle, Brixomab",
 )  # fmt: skip
-DETERMINISM = ("determinism", *(str(AUDIO / clip) for clip in (*HARD, *CLEAN)))
+NAMES = ", ".join((BRANDS / "glossary_1200.txt").read_text(encoding="utf-8").split()[:40])
+DETERMINISM = ("determinism", *(str(AUDIO / clip) for clip in (*HARD, *CLEAN)), "--prompt", NAMES)
 RECALL = ("recall", str(BRANDS / "manifest.tsv"), "--terms", str(BRANDS / "glossary_1200.txt"))
 
 
