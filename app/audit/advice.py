@@ -122,14 +122,14 @@ def _change(best: tuple[Condition, Sequence[Figures]], other: tuple[Condition, S
 def _series_advice(series: Series) -> str:
     where = f"spoken terms {series[0][0].position} ({series[0][0].placement})"
     most = _most(series)
-    if most is None:
-        return f"With the {where}, none of the numbers tried hurts: up to {series[-1][0].terms} terms."
     best = max(series, key=lambda entry: (_heard(entry[1]), entry[0].terms))
-    past = next(entry for entry in series if entry[0].terms > most)
+    if most is None and best is series[-1]:
+        return f"With the {where}, none of the numbers tried hurts: up to {series[-1][0].terms} terms."
+    past = series[-1] if most is None else next(entry for entry in series if entry[0].terms > most)
+    advice = "no number tried is surely worse than the best" if most is None else f"give at most {most} terms"
     loss = _change(best, past)
     return (
-        f"With the {where}, give at most {most} terms: {past[0].terms} find {_heard(past[1])}, "
-        f"{best[0].terms} find {_heard(best[1])} "
+        f"With the {where}, {advice}: {past[0].terms} find {_heard(past[1])}, {best[0].terms} find {_heard(best[1])} "
         f"({loss.value:+.0%}, 95 % interval {loss.low:+.0%} to {loss.high:+.0%})."
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-_WIDTH, _LEFT, _RIGHT = 760, 230, 48
+_WIDTH, _LEFT, _RIGHT, _NOTES = 760, 230, 48, 160
 _ROW = 26
 _KEPT, _LOST, _MARK, _INK, _GRID = "#1a7f5a", "#c0392b", "#b7791f", "#24292f", "#d8dee4"
 
@@ -55,20 +55,21 @@ def dots(rows: Sequence[tuple[str, Sequence[Dot]]], *, line: float | None, unit:
     return _svg(len(rows), parts)
 
 
-def bars(rows: Sequence[Bar], *, unit: str = "") -> Markup:
-    """A point and its interval for each row, from 0 to 1 or to the largest."""
-    top = max([1.0, *(row.high for row in rows)])
-    parts = [_axis(top, len(rows), unit)]
+def bars(rows: Sequence[Bar], *, top: float = 1.0) -> Markup:
+    """A point and its interval for each row, from 0 to `top` or to the largest; its note to the right of all."""
+    top = max([top, *(row.high for row in rows)])
+    parts = [_axis(top, len(rows), "", right=_NOTES)]
     for number, row in enumerate(rows):
         y = _y(number)
+        low, value, high = (_x(each, top, _NOTES) for each in (row.low, row.value, row.high))
         parts.append(_label(number, row.label))
         parts.append(
             Markup(
                 '<line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}" stroke="{}" stroke-width="7" stroke-opacity=".3"/>'
                 '<circle cx="{:.1f}" cy="{}" r="5" fill="{}"><title>{}</title></circle>'
-            ).format(_x(row.low, top), _x(row.high, top), y, y, _KEPT, _x(row.value, top), y, _KEPT, row.note)
+            ).format(low, high, y, y, _KEPT, value, y, _KEPT, row.note)
         )
-        parts.append(_text(min(_x(row.high, top) + 8, _WIDTH - 60), y + 4, row.note, size=11))
+        parts.append(_text(_WIDTH - _NOTES + 12, y + 4, row.note, size=11))
     return _svg(len(rows), parts)
 
 
@@ -102,11 +103,11 @@ def _svg(rows: int, parts: Iterable[Markup]) -> Markup:
     return head.format(_WIDTH, height) + Markup("").join(parts) + Markup("</svg>")
 
 
-def _axis(top: float, rows: int, unit: str) -> Markup:
+def _axis(top: float, rows: int, unit: str, right: int = _RIGHT) -> Markup:
     parts = []
     for step in range(5):
         value = top * step / 4
-        x = _x(value, top)
+        x = _x(value, top, right)
         shown = f"{value:.0f} {unit}" if top > 4 else f"{value:.2f}"
         parts.append(
             Markup('<line x1="{:.1f}" x2="{:.1f}" y1="14" y2="{}" stroke="{}"/>').format(x, x, rows * _ROW + 18, _GRID)
@@ -129,8 +130,8 @@ def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 1
     return shape.format(x, y, size, anchor, _INK, text)
 
 
-def _x(value: float, top: float) -> float:
-    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * value / top
+def _x(value: float, top: float, right: int = _RIGHT) -> float:
+    return _LEFT + (_WIDTH - _LEFT - right) * value / top
 
 
 def _y(row: int) -> int:

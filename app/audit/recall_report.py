@@ -43,7 +43,7 @@ def recall_report(heard: Heard, advice: Advice, target: str) -> Report:
             Plot(
                 "Word error rate by condition",
                 "Lower is better; a full prompt can cost words that are no terms.",
-                bars([Bar(each.condition.label, *_values(each.wer), _share(each.wer)) for each in overall]),
+                bars([Bar(each.condition.label, *_values(each.wer), _share(each.wer)) for each in overall], top=0.05),
             ),
         ],
         tables=[

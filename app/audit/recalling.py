@@ -111,13 +111,13 @@ def conditions_of(
     """No terms first, then each number of terms in each way, then glossaries of each size and, if `stored`, the one on
     the server, by each selection. The first of the list, which need not be said, has no place in a block for what is
     said. Raises InvalidRequest when nothing is left to hold against no terms."""
-    found: list[Condition] = []
-    for number in sorted(set(numbers)):
-        for placement in placements:
-            if Taken.HEAD in taken and placement not in (Placement.PINNED, Placement.SEED):
-                found.append(Condition(Taken.HEAD, number, placement=placement))
-            if Taken.SPOKEN in taken:
-                found += [Condition(Taken.SPOKEN, number, position, placement) for position in positions]
+    series = []
+    for placement in placements:
+        if Taken.HEAD in taken and placement not in (Placement.PINNED, Placement.SEED):
+            series.append(Condition(Taken.HEAD, placement=placement))
+        if Taken.SPOKEN in taken:
+            series += [Condition(Taken.SPOKEN, position=position, placement=placement) for position in positions]
+    found = [replace(each, terms=number) for each in series for number in sorted(set(numbers))]
     glossaries = [*sorted(set(sizes)), *([0] if stored else [])]
     ways = selections or (None,)
     found += [Condition(Taken.GLOSSARY, size, selection=way) for size in glossaries for way in ways]

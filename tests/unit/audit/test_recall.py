@@ -125,10 +125,10 @@ def test_conditions_are_the_product_with_no_terms_first() -> None:
     assert [condition.label for condition in found] == [
         "no terms",
         "first 5 of the list, prompt",
-        "5 terms, spoken first, prompt",
-        "5 terms, spoken middle, prompt",
         "first 40 of the list, prompt",
+        "5 terms, spoken first, prompt",
         "40 terms, spoken first, prompt",
+        "5 terms, spoken middle, prompt",
         "40 terms, spoken middle, prompt",
         "glossary of 40, static",
         "glossary of 40, relevant",
@@ -237,6 +237,13 @@ def test_no_number_hurts_where_none_does() -> None:
     advice = advise(results(none=[0] * 20, n5=[1] * 20, n40=[2] * 20), at_least=0, unheard={})
     assert advice.most is None
     assert "none of the numbers tried hurts" in advice.summary[1]
+
+
+def test_a_number_that_may_hurt_is_told_with_its_interval() -> None:
+    advice = advise(results(none=[0] * 20, n5=[2] * 20, n40=[2] * 19 + [1]), at_least=0, unheard={})
+    assert advice.most is None
+    said = "no number tried is surely worse than the best: 40 find 39, 5 find 40 (-2%, 95 % interval"
+    assert said in advice.summary[1]
 
 
 def test_terms_that_make_it_worse_than_none_break_the_promise() -> None:
