@@ -5,6 +5,8 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +54,7 @@ def prepare(
     as_json: Json = False,
 ) -> None:
     """Turn recordings and texts into Hugging Face shards. Run it again after a crash: it does what is missing."""
-    try:
+    with _refusals():
         from app.finetune.prepare import Options
         from app.finetune.prepare import prepare as run
         from app.finetune.sound import Long
@@ -76,10 +78,6 @@ def prepare(
         )
         with _Meter("Preparing") as meter:
             told = run(manifest, out, options, meter.tell)
-    except ModuleNotFoundError as error:
-        fail(f"{error.name} is missing; install it with: pip install 'lexicue[finetune]'")
-    except LexicueError as error:
-        fail(error.message)
     typer.echo(json.dumps(told) if as_json else _summary(told, out))
 
 
@@ -92,20 +90,29 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Verify a prepared set: hashes, shapes, numbers, labels; exits with 1 if anything is wrong."""
-    try:
+    with _refusals():
         from app.finetune.check import check as run
 
         with _Meter("Checking") as meter:
             findings = run(out, _model_folder(model), show=show, tick=meter.step)
+        _print_findings(findings, as_json=as_json)
+        if plots:
+            _plot(findings, plots)
+    if findings.count:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What stops a command, in a line that says what to do."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         fail(f"{error.name} is missing; install it with: pip install 'lexicue[finetune]'")
     except LexicueError as error:
         fail(error.message)
-    _print_findings(findings, as_json=as_json)
-    if plots:
-        _plot(findings, plots)
-    if findings.count:
-        raise typer.Exit(1)
+    except OSError as error:
+        fail(f"A file cannot be read or written: {error}. What is finished stays; put it right and run again.")
 
 
 def _model_folder(name: str | None) -> Path:
@@ -184,7 +191,8 @@ def _print_findings(findings: "Findings", *, as_json: bool) -> None:
         typer.echo(f"{as_line(each.features, each.seconds)}  {each.seconds:5.2f} s  {each.source}\n  {each.text}")
     for problem in findings.problems:
         typer.secho(problem, err=True, fg=typer.colors.RED)
-    verdict = f"{findings.count} problems" if findings.count else "sound"
+    found = f"{findings.count} problem{'s' if findings.count > 1 else ''}"
+    verdict = found if findings.count else "sound"
     typer.echo(f"{findings.shards} shards, {findings.rows:,} rows, {findings.hours:.2f} h: {verdict}")
 
 

@@ -1,6 +1,7 @@
 """Is a prepared set what it says it is? In: its address, the model's tokenizer. Out: what was found wrong, and a few
 examples to look at. Blocking; one thread; one batch of a shard in memory at a time."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -59,9 +60,10 @@ def check(address: str, model: Path, *, show: int, tick: Callable[[], None]) -> 
     `show`: how many examples to keep for looking at, one a shard. Raises InvalidRequest when there is no finished set
     there or it was made for another tokenizer."""
     storage = Storage(address)
-    told = json.loads(storage.read_text(REPORT) or "null")
-    if told is None or storage.read_text(INDEX) is None:
+    text = storage.read_text(REPORT)
+    if text is None or storage.read_text(INDEX) is None:
         raise InvalidRequest("There is no finished set; `lexicue finetune prepare` finishes one.", param="out")
+    told = _report(text)
     tokenizer = model / "tokenizer.json"
     if file_sha256(tokenizer) != told["options"]["tokenizer_sha256"]:
         raise InvalidRequest("The set was made for another tokenizer; name its model with --model.", param="model")
@@ -76,6 +78,21 @@ def check(address: str, model: Path, *, show: int, tick: Callable[[], None]) -> 
     return findings
 
 
+def _report(text: str) -> dict[str, Any]:
+    """Raises InvalidRequest for a report that is not the one that was written."""
+    try:
+        told: dict[str, Any] = json.loads(text)
+        hashes = "".join(shard["sha256"] for shard in told["shards"])
+        whole = hashlib.sha256(hashes.encode()).hexdigest() == told["sha256"]
+    except (ValueError, KeyError, TypeError):
+        whole = False
+    if not whole:
+        raise InvalidRequest(
+            f"{REPORT} is damaged; run `lexicue finetune prepare` again, which keeps sound shards.", param="out"
+        )
+    return told
+
+
 def _check_shard(
     storage: Storage, shard: dict[str, Any], target: Target, mels: int, findings: Findings, *, show: bool
 ) -> None:
@@ -85,7 +102,9 @@ def _check_shard(
         return
     with storage.reading(name) as path:
         if file_sha256(path) != shard["sha256"]:
-            findings.add(f"{name}: its bytes are not those that were written")
+            findings.add(
+                f"{name}: its bytes are not those that were written; remove it and run `lexicue finetune prepare`"
+            )
             return
         rows = 0
         for row in _rows(path, mels, findings, name):
@@ -143,7 +162,11 @@ def _check_loading(address: str, told: dict[str, Any], findings: Findings) -> No
     """One call of the library that training uses, and the row counts that it sees."""
     from datasets import load_from_disk  # seconds to import, and only this step needs it
 
-    loaded = load_from_disk(address)
+    try:
+        loaded = load_from_disk(address)
+    except Exception as error:  # noqa: BLE001 - whatever it says of a damaged index is a finding
+        findings.add(f"`datasets` cannot load the set ({type(error).__name__}); run `lexicue finetune prepare` again")
+        return
     for split in told["rows"]:
         shards = [each for each in told["shards"] if each["shard"].startswith(f"{split}/")]
         expected = sum(each["rows"] * each["times"] for each in shards)

@@ -137,7 +137,7 @@ def _example(entry: Entry, job: Job) -> tuple[Example, bool]:
 def _part(samples: Samples, entry: Entry) -> Samples:
     start = round((entry.start or 0.0) * SAMPLE_RATE)
     end = len(samples) if entry.end is None else round(entry.end * SAMPLE_RATE)
-    if start >= len(samples):
+    if start and start >= len(samples):
         raise Rejected(Reason.BAD_TIMES, f"the recording ends at {len(samples) / SAMPLE_RATE:.2f} s")
     return samples[start:end]
 
@@ -151,7 +151,7 @@ def _target(tokenizer: str, task: Task) -> Target:
 def _waveform(path: str, max_seconds: float) -> Waveform:
     """The last recording is kept: its parts follow one another in most inputs."""
     if not Path(path).is_file():
-        raise Rejected(Reason.MISSING_FILE)
+        raise Rejected(Reason.MISSING_FILE, "a folder, not a file" if Path(path).is_dir() else "")
     try:
         waveform = decode_audio(Path(path), max_seconds=max_seconds)
     except InvalidAudio as error:

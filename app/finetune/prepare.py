@@ -7,9 +7,9 @@ It may end at any point: what counts is on the output as whole files, and the ne
 import json
 import re
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,8 @@ from app.errors import InvalidRequest
 from app.finetune.card import CARD, INDEX, REJECTS, REPORT, Totals, card, dataset_files, report
 from app.finetune.chunk import Job, Recipe, record_name
 from app.finetune.entries import Split
-from app.finetune.plan import TERMS, Division, Plan, make_plan
+from app.finetune.origin import ORIGIN, origin_of, require_same
+from app.finetune.plan import TERMS, Chunk, Division, Plan, make_plan
 from app.finetune.pool import Record, WorkerPool
 from app.finetune.ray_cluster import RayCluster
 from app.finetune.sound import Long
@@ -35,7 +36,7 @@ _VERSIONS = ("lexicue", "numpy", "av", "tokenizers", "pyarrow")
 _SPLITS = "|".join(Split)
 _OURS = re.compile(
     rf"(records/)?({_SPLITS})/(\.[\w.-]+\.part|(shard|terms)-\d+\.(arrow|json)|state\.json|dataset_info\.json)"
-    rf"|\.[\w.-]+\.part|{re.escape(REPORT)}|{re.escape(REJECTS)}"
+    rf"|(records/)?\.[\w.-]+\.part|{re.escape(REPORT)}|{re.escape(REJECTS)}|{re.escape(ORIGIN)}"
 )
 
 
@@ -71,17 +72,22 @@ class Progress:
 
 def prepare(source: Path, out: str, options: Options, tell: Callable[[Progress], None]) -> dict[str, Any]:
     """The report (see `card.report`). Raises InvalidRequest for an input, option or output that cannot be used or when
-    too much was left out, Conflict while another run writes to the same folder, InternalError when workers fail."""
+    too much was left out, Conflict while another run writes to the same folder or when it holds another set,
+    InternalError when workers fail, OSError when this process cannot read the input or write the output."""
     storage = Storage(out)
-    with storage.alone() as held, tempfile.TemporaryDirectory(prefix="lexicue-plan-") as scratch:
+    division = Division(
+        options.validation, options.chunk_files, TermFinder(options.oversampled), TermFinder(options.held_out)
+    )
+    with storage.alone() as held:
         _require_ours(storage)
-        plan = _plan(source, options, Path(scratch))
-        run = _Run(plan, storage, options, tell)
-        missing = run.missing()
-        if missing:
-            storage.remove(INDEX)
-            run.work(missing, held)
-        return run.finish()
+        with closing(_plan(source, options, division)) as plan:
+            run = _Run(plan, storage, options, tell)
+            run.begin(origin_of(plan, division))
+            missing = run.missing()
+            if missing:
+                storage.remove(INDEX)
+                run.work(missing, held)
+            return run.finish()
 
 
 class _Run:
@@ -93,22 +99,30 @@ class _Run:
         self._rejects = Counter(plan.first)
         self._done = self._resumed = plan.first.total()
 
-    def missing(self) -> list[int]:
-        """Places of the chunks that have no record of this very key, or whose shard has another size than it says."""
+    def begin(self, origin: dict[str, Any]) -> None:
+        """Keep what was made from something else, and say what this is made from."""
+        made = [name for name in self._storage.names() if name.startswith("records/") and name != ORIGIN]
+        if made:
+            require_same(self._read(ORIGIN), origin)
+        self._require_few_rejects()
+        self._write_changed(ORIGIN, json.dumps(origin, indent=1) + "\n")
+
+    def missing(self) -> list[Chunk]:
+        """The chunks that have no record of this very key, or whose shard has another size than it says; the largest
+        come first, so that workers are done together."""
         missing = []
-        for place, chunk in enumerate(self._plan.chunks):
+        for chunk in self._plan.chunks:
             record = self._record(chunk.name)
             if record["key"] == chunk.key and self._storage.size(record["shard"]) == record["bytes"]:
                 self._done += chunk.size
                 self._resumed += chunk.size
                 self._rejects.update(reject["reason"] for reject in record["rejects"])
             else:
-                missing.append(place)
-        return missing
+                missing.append(chunk)
+        return sorted(missing, key=lambda chunk: -chunk.size)
 
-    def work(self, missing: list[int], held: int | None) -> None:
-        self._require_few_rejects()
-        jobs = (self._plan.job(self._plan.chunks[place], self._storage.address) for place in missing)
+    def work(self, missing: list[Chunk], held: int | None) -> None:
+        jobs = (self._plan.job(chunk, self._storage.address) for chunk in missing)
         for record in self._records(jobs, held):
             self._rejects.update(reject["reason"] for reject in record["rejects"])
             self._tick(0)
@@ -127,10 +141,9 @@ class _Run:
         files = dataset_files(totals, self._plan.recipe.mels)
         self._write_rejects()
         for name, text in ({REPORT: json.dumps(told, indent=1) + "\n", CARD: card(told)} | files).items():
-            if self._storage.read_text(name) != text:
-                self._storage.write_text(name, text)
+            self._write_changed(name, text)
         expected = {f"{chunk.name}.arrow" for chunk in self._plan.chunks}
-        expected |= {record_name(chunk.name) for chunk in self._plan.chunks} | {REPORT, REJECTS} | set(files)
+        expected |= {record_name(chunk.name) for chunk in self._plan.chunks} | {REPORT, REJECTS, ORIGIN} | set(files)
         for name in self._storage.names():
             if _OURS.fullmatch(name) and name not in expected:
                 self._storage.remove(name)
@@ -142,21 +155,27 @@ class _Run:
         return WorkerPool(self._options.workers, held=() if held is None else (held,), tick=self._tick).run(jobs)
 
     def _record(self, name: str) -> Record:
-        text = self._storage.read_text(record_name(name))
+        return self._read(record_name(name)) or {"key": None}
+
+    def _read(self, name: str) -> Record | None:
         try:
-            record: Record = json.loads(text or "")
+            read: Record = json.loads(self._storage.read_text(name) or "")
         except ValueError:  # none, or a half one that some remote storage kept
-            return {"key": None}
-        return record
+            return None
+        return read
+
+    def _write_changed(self, name: str, text: str) -> None:
+        if self._storage.read_text(name) != text:
+            self._storage.write_text(name, text)
 
     def _write_rejects(self) -> None:
-        with self._storage.writing(REJECTS) as path, path.open("w", encoding="ascii") as file:
-            with self._plan.rejects.open(encoding="ascii") as first:
-                shutil.copyfileobj(first, file)
+        with self._storage.writing(REJECTS) as path, path.open("wb") as file:
+            self._plan.rejects.seek(0)
+            shutil.copyfileobj(self._plan.rejects, file)
             for chunk in self._plan.chunks:
                 record = self._record(chunk.name)
                 for reject in record["rejects"] if record["key"] == chunk.key else ():
-                    file.write(json.dumps(reject) + "\n")
+                    file.write(json.dumps(reject).encode("ascii") + b"\n")
 
     def _tick(self, entries: int) -> None:
         self._done += entries
@@ -175,7 +194,7 @@ class _Run:
             )
 
 
-def _plan(source: Path, options: Options, scratch: Path) -> Plan:
+def _plan(source: Path, options: Options, division: Division) -> Plan:
     tokenizer = options.model / "tokenizer.json"
     Target(tokenizer, options.task)  # says now what every worker would say later
     recipe = Recipe(
@@ -187,12 +206,10 @@ def _plan(source: Path, options: Options, scratch: Path) -> Plan:
         max_audio_seconds=options.max_audio_seconds,
         versions={name: version(name) for name in _VERSIONS},
     )
-    division = Division(
-        options.validation, options.chunk_files, TermFinder(options.oversampled), TermFinder(options.held_out)
-    )
     base = (source if source.is_dir() else source.parent).resolve()
-    plan = make_plan(read_source(source, options.language), division, recipe, base, scratch)
+    plan = make_plan(read_source(source, options.language), division, recipe, base)
     if not plan.entries:
+        plan.close()
         raise InvalidRequest("The input has no entries.", param="manifest")
     return plan
 

@@ -3,6 +3,7 @@ with control tokens around them, and the way back. Reads the model's folder at c
 
 import json
 import unicodedata
+from functools import cached_property
 from pathlib import Path
 
 from tokenizers import Tokenizer
@@ -27,7 +28,7 @@ class Target:
         self._text = WhisperTokens.from_file(tokenizer_file)
         added = json.loads(tokenizer_file.read_text(encoding="utf-8"))["added_tokens"]
         self._controls = {token["content"]: int(token["id"]) for token in added}
-        self._reader = Tokenizer.from_file(str(tokenizer_file))
+        self._file = tokenizer_file
         try:
             self._end = self._controls["<|endoftext|>"]
             self._start = self._controls["<|startoftranscript|>"]
@@ -55,6 +56,11 @@ class Target:
         """The words of labels, without control tokens."""
         decoded: str = self._reader.decode(labels, skip_special_tokens=True)
         return decoded
+
+    @cached_property
+    def _reader(self) -> Tokenizer:
+        """Only checks read labels; reading the file once more takes a worker as long as seven recordings."""
+        return Tokenizer.from_file(str(self._file))
 
     def is_sound(self, labels: list[int]) -> bool:
         """Whether these ids are what `labels` would give for the text that they decode to."""

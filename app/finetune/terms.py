@@ -2,6 +2,7 @@
 and whether a term is spoken. Pure; any thread."""
 
 import hashlib
+import posixpath
 from collections.abc import Iterable
 
 from app.finetune.entries import Entry, Reason, Rejected, Split
@@ -16,27 +17,30 @@ _NAMES = {split.value: split for split in Split} | {
 
 class TermFinder:
     """Finds a glossary's terms in text, whatever their case and width. In scripts with cases a term counts only as
-    whole words; in the others, where words are joined to particles or to each other, anywhere."""
+    whole words; in the others, where words are joined to particles or to each other, anywhere. `keys`:
+    what it looks for."""
 
     def __init__(self, terms: Iterable[str]) -> None:
-        self._keys = sorted({match_key(term) for term in terms} - {""})
+        self.keys = sorted({match_key(term) for term in terms} - {""})
 
     def finds(self, text: str) -> bool:
-        if not self._keys:
+        if not self.keys:
             return False
         key = match_key(text)
-        return any(wanted in key and _as_words(wanted, key) for wanted in self._keys)
+        return any(wanted in key and _as_words(wanted, key) for wanted in self.keys)
 
 
 def split_of(entry: Entry, validation: float) -> Split:
-    """The split that the input names, else by the hash of `source`: all parts of a recording go together, and adding
-    or removing others moves none. `validation`: share in [0, 1). Raises Rejected for a name that is no split."""
+    """The split that the input names, else by the hash of `source`: all parts of a recording go together, however its
+    path is written, and adding or removing others moves none. `validation`: share in [0, 1). Raises Rejected for a
+    name that is no split."""
     name = entry.split.strip().lower()
     if name:
         if name not in _NAMES:
             raise Rejected(Reason.BAD_SPLIT)
         return _NAMES[name]
-    place = int.from_bytes(hashlib.sha256(entry.source.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    path = posixpath.normpath(entry.source).encode("utf-8", "surrogatepass")
+    place = int.from_bytes(hashlib.sha256(path).digest()[:8], "big")
     return Split.VALIDATION if place < validation * 2**64 else Split.TRAIN
 
 
