@@ -60,9 +60,33 @@ def test_terms_are_found_however_they_are_given(server: Server, client: httpx.Cl
     assert [slug for slug in left if slug.startswith("audit-")] == []
 
 
+def test_recall_by_size_of_the_glossary_and_selection(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "clinic.flac").write_bytes(CLINIC.read_bytes())
+    (tmp_path / "manifest.tsv").write_text(
+        "file\ttranscript\tterms\nclinic.flac\tA Sonalift treatment. Zytriflex.\tSonalift, Zytriflex\n"
+    )
+    names = [f"{first}{last}" for first in ("Quor", "Bel", "Tand", "Mior", "Fex") for last in ("dane", "vist", "ulo")]
+    (tmp_path / "terms.txt").write_text("\n".join(names))
+    options = ["--size", 5, "--size", 12, "--selection", "static", "--selection", "relevant"]
+    manifest, listed, out = tmp_path / "manifest.tsv", tmp_path / "terms.txt", tmp_path / "out"
+    _, finding = audit(server, out, "recall", manifest, "--terms", listed, *options)
+    told = [
+        (each["condition"]["terms"], each["condition"]["selection"], each["offered"])
+        for each in finding["conditions"][1:]
+    ]
+    assert [(size, way) for size, way, _ in told] == [(5, "static"), (5, "relevant"), (12, "static"), (12, "relevant")]
+    assert [offered for _, way, offered in told if way == "static"] == [5, 12]
+    assert all(0 < offered <= size for size, _, offered in told)
+    answers = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()[2:-1]]
+    assert [each["record"]["receipt"]["prompt"]["selection"] for each in answers] == ["static", "relevant"] * 2
+
+
 def test_a_stored_answer_comes_out_again(server: Server, tmp_path: Path) -> None:
     stored = lexicue("transcribe", str(CLINIC), "--glossary", "clinic", "--json", url=server.url)
-    (tmp_path / "stored.jsonl").write_text(stored.stdout)
+    relevant = lexicue(
+        "transcribe", str(CLINIC), "--glossary", "clinic", "--selection", "relevant", "--json", url=server.url
+    )
+    (tmp_path / "stored.jsonl").write_text(stored.stdout + relevant.stdout)
     code, finding = audit(server, tmp_path / "out", "replay", tmp_path / "stored.jsonl")
     assert (code, finding["verdict"]) == (0, "kept")
     changed = json.loads(stored.stdout)

@@ -16,6 +16,8 @@ from app.audit.hearing import found
 from app.cli.main import app
 
 TERMS = ["Sonalift", "Velnora", "Zytriflex"]
+# In place of a status: the connection ends without an answer.
+GONE = 0
 Answering = Callable[[dict[str, str]], tuple[int, dict[str, object]]]
 
 
@@ -44,7 +46,11 @@ class _Handler(BaseHTTPRequestHandler):
         parts = {part.get_param("name", header="content-disposition"): part for part in form.iter_parts()}
         fields = {str(name): part.get_content() for name, part in parts.items() if name != "file"}
         self.server.requests.append(fields)
-        self._reply(*self.server.answering(fields))
+        status, answer = self.server.answering(fields)
+        if status == GONE:
+            self.close_connection = True
+        else:
+            self._reply(status, answer)
 
     def _reply(self, status: int, body: dict[str, object]) -> None:
         data = json.dumps(body).encode()
