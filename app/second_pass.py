@@ -17,6 +17,10 @@ from app.prompt.relevance_metrics import RelevanceMetrics
 from app.prompt.tokens import TokenCounter
 from app.prompt.window_terms import WindowTermsChooser
 
+# A window that no rung was content with says what was heard all the same, and names that the model does not know are
+# often why.
+_HEARD = (Outcome.DECODED, Outcome.GIVEN_UP)
+
 
 class SecondPass:
     """One request's. `follow_up` is for the dispatcher, `settle` for each result in turn; `selections` lists the
@@ -40,7 +44,7 @@ class SecondPass:
 
     async def follow_up(self, result: WindowResult) -> PromptSet | None:
         """The prompt for a second decoding, or None when nothing of the glossary was heard."""
-        if result.outcome is not Outcome.DECODED or not result.pieces:
+        if result.outcome not in _HEARD or not result.pieces:
             return None
         with self._metrics.matching():
             selection = await asyncio.to_thread(self._select, result)
@@ -55,7 +59,7 @@ class SecondPass:
         again = result.again
         if selection is None or again is None:
             return result
-        changes = accepted(_pieces(result), _pieces(again), selection.offered)
+        changes = accepted(_pieces(result), _pieces(again), selection.offered, result.language)
         self.selections.append(replace(selection, changes=changes))
         self._metrics.tried(len(selection.offered), len(changes), again.seconds)
         return replace(result, segments=self._changed(result.segments, changes), again=None)

@@ -10,7 +10,7 @@ from itertools import groupby
 from rapidfuzz.distance import Levenshtein, Opcode
 
 from app.prompt.relevance import Candidate, Piece
-from app.prompt.sound import joined, sound_key, sounds_of, units
+from app.prompt.sound import likeness, units
 
 # A term is not taken where what was heard sounds less like it than this, whatever the second decoding says.
 LEAST_SIMILAR = 0.55
@@ -47,17 +47,19 @@ class WindowSelection:
     changes: tuple[Change, ...] = ()
 
 
-def accepted(first: Sequence[Piece], second: Sequence[Piece], offers: Sequence[Candidate]) -> tuple[Change, ...]:
+def accepted(
+    first: Sequence[Piece], second: Sequence[Piece], offers: Sequence[Candidate], language: str | None = None
+) -> tuple[Change, ...]:
     """Replacements in the order of the text, none overlapping another. A term is taken where the second transcript
     spells it, or writes at the span of the offer something new that sounds the same."""
     before, after = _joined(first), _joined(second)
-    bridge = _Bridge(before, after)
+    bridge = _Bridge(before, after, language)
     changes: list[Change] = []
     spelled = [(offer, place, after[slice(*place)]) for offer in offers for place in _occurrences(offer.term, after)]
     sounded = [(offer, place, offer.term) for offer, place in _homophones(offers, before, after, bridge)]
     for offer, place, text in (*spelled, *sounded):
-        span = bridge.back(*place, sound_key(sounds_of(offer.term)))
-        change = _change(offer, before, span, text, doubt_of(second, *place))
+        span = bridge.back(*place, offer.term)
+        change = _change(offer, before, span, text, doubt_of(second, *place), language)
         if change is not None and not any(c.start < change.end and change.start < c.end for c in changes):
             changes.append(change)
     return tuple(sorted(changes, key=lambda change: change.start))
@@ -68,11 +70,13 @@ def folded(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
-def _change(offer: Candidate, before: str, span: tuple[int, int], text: str, doubt: float) -> Change | None:
+def _change(
+    offer: Candidate, before: str, span: tuple[int, int], text: str, doubt: float, language: str | None
+) -> Change | None:
     heard = before[span[0] : span[1]]
     if not heard or heard == text:
         return None
-    similarity = _similarity(offer.term, heard)
+    similarity = likeness(offer.term, heard, language)
     if similarity < LEAST_SIMILAR or doubt > MOST_DOUBT:
         return None
     return Change(offer.term, *span, heard, text, round(similarity, 4), round(doubt, 4))
@@ -114,15 +118,11 @@ def _homophones(
         written = after[slice(*place)]
         if not written or folded(written) in (folded(offer.term), folded(heard)):
             continue
-        likeness = _similarity(offer.term, written)
-        if likeness >= SAME_SOUND or NEARLY_SAME <= likeness > _similarity(offer.term, heard):
+        similarity = bridge.likeness(offer.term, written)
+        if similarity >= SAME_SOUND or NEARLY_SAME <= similarity > bridge.likeness(offer.term, heard):
             spelling = Levenshtein.normalized_similarity(folded(offer.term), folded(written))
-            found.append((-likeness, -spelling, len(found), offer, place))
+            found.append((-similarity, -spelling, len(found), offer, place))
     return [(offer, place) for _, _, _, offer, place in sorted(found, key=lambda item: item[:3])]
-
-
-def _similarity(one: str, other: str) -> float:
-    return Levenshtein.normalized_similarity(sound_key(sounds_of(one)), sound_key(sounds_of(other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +145,19 @@ def _regions(steps: Iterable[Opcode]) -> Iterator[_Region]:
 class _Bridge:
     """From spans of the second transcript back to the first: over the units that both have."""
 
-    def __init__(self, before: str, after: str) -> None:
-        self._before, self._after = units(before), units(after)
+    def __init__(self, before: str, after: str, language: str | None) -> None:
+        self._text = before
+        self._language = language
+        self._before, self._after = units(before, language), units(after, language)
         sides = (
             [folded(text[unit.start : unit.end]) for unit in parts]
             for text, parts in ((before, self._before), (after, self._after))
         )
         self._blocks = list(_regions(Levenshtein.opcodes(*sides)))
 
-    def back(self, start: int, end: int, key: str) -> tuple[int, int]:
+    def back(self, start: int, end: int, term: str) -> tuple[int, int]:
         """The span of the first transcript that the term at `start` to `end` of the second stands for; empty when it
-        stands for nothing. Where more than the term was written anew, it is the part that sounds most like `key`."""
+        stands for nothing. Where more than the term was written anew, it is the part that sounds most like `term`."""
         owned: list[int] = []
         alone = True
         for block in self._blocks:
@@ -171,7 +173,7 @@ class _Bridge:
         first, last = min(owned), max(owned)
         if not alone:
             spans = [(i, j) for i in range(first, last + 1) for j in range(i, last + 1)]
-            first, last = max(spans, key=lambda span: self._likeness(span[0], span[1], key))
+            first, last = max(spans, key=lambda span: self.likeness(term, self._heard(*span)))
         return self._before[first].start, self._before[last].end
 
     def forth(self, start: int, end: int) -> tuple[int, int]:
@@ -185,9 +187,11 @@ class _Bridge:
                 owned += range(*block.after)
         return (self._after[min(owned)].start, self._after[max(owned)].end) if owned else (0, 0)
 
-    def _likeness(self, first: int, last: int, key: str) -> float:
-        sounds = joined(unit.sounds for unit in self._before[first : last + 1])
-        return Levenshtein.normalized_similarity(sound_key(sounds), key)
+    def likeness(self, one: str, other: str) -> float:
+        return likeness(one, other, self._language)
+
+    def _heard(self, first: int, last: int) -> str:
+        return self._text[self._before[first].start : self._before[last].end]
 
 
 def _joined(pieces: Sequence[Piece]) -> str:

@@ -37,7 +37,7 @@ _DIGITS = dict(
 
 _HANGUL_FIRST, _HANGUL_LAST = 0xAC00, 0xD7A3
 _INITIALS = ("k", "k", "n", "t", "t", "r", "m", "p", "p", "s", "s", "", "J", "J", "C", "k", "t", "p", "h")
-_MEDIALS = ("a", "e", "ia", "ie", "o", "e", "io", "ie", "o", "ua", "ue", "ue", "io", "u", "uo", "ue", "ui", "iu", ".",
+_MEDIALS = ("a", "e", "ia", "ie", "o", "e", "io", "ie", "o", "wa", "we", "we", "io", "u", "wo", "we", "wi", "iu", ".",
             "i", "i")  # fmt: skip
 _FINALS = ("", "k", "k", "k", "n", "n", "n", "t", "l", "l", "m", "l", "l", "l", "l", "l", "m", "p", "p", "t", "t", "n",
            "t", "t", "k", "t", "p", "t")  # fmt: skip
@@ -55,6 +55,9 @@ _PINYIN = (
     ("c", "s"),
     ("r", "r"),
 )
+_GLIDE = re.compile(r"u(?=[aei])")
+_JAPANESE_U = re.compile(r"(?<=[^aeiou])u")
+_JAPANESE_H = re.compile(r"(?<![sckgt])h")
 _THAI_LEADING_VOWELS = "เแโใไ"
 
 
@@ -102,11 +105,13 @@ def read_kana(kana: str) -> str:
         if char in _SMALL_KANA and sounds:
             sounds = sounds[:-1] + _SMALL_KANA[char]
             continue
-        romaji = anyascii(char).replace("h", "f") if anyascii(char)[:1] == "h" else anyascii(char)
-        sounds += _plain(romaji)
-        if len(romaji) > 1 and romaji.endswith("u"):
-            sounds = f"{sounds[:-1]}."
+        sounds += read_romaji(anyascii(char))
     return sounds
+
+
+def read_romaji(romaji: str) -> str:
+    """Sounds of romanised Japanese: its h is the f of other languages, its u after a consonant hardly a vowel."""
+    return _plain(_JAPANESE_U.sub(".", _JAPANESE_H.sub("f", romaji)))
 
 
 @lru_cache(8192)
@@ -123,7 +128,7 @@ def read_han(char: str) -> str:
         return f"{_plain(pinyin)[0]}." if pinyin != "er" else "r"
     if pinyin.endswith("e") and len(pinyin) == 2:
         pinyin = f"{pinyin[0]}o"
-    return squeezed(_plain(pinyin.replace("uo", "o")))
+    return squeezed(_GLIDE.sub("w", _plain(pinyin.replace("uo", "o"))))
 
 
 def read_other(text: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from app.prompt.sound import Unit, joined, sound_classes, sound_key, units
+from app.prompt.sound import Unit, joined, readings_of, sound_classes, sound_key, units
 from app.prompt.sound_index import SoundIndex, Spoken
 
 # Under this similarity of sounds a term is no candidate, whatever else speaks for it.
@@ -75,7 +75,16 @@ def candidates(pieces: Sequence[Piece], index: SoundIndex) -> tuple[Candidate, .
     """Terms that sound like a span of the transcript, the most relevant first; ties go by the term's text. A term is
     listed once, with its best span; one that is spelled right already is listed too."""
     text = "".join(piece.text for piece in pieces)
-    heard = units(text)
+    best: dict[str, Candidate] = {}
+    for reading in readings_of(text, index.language):
+        for candidate in _in_reading(text, pieces, units(text, index.language, reading), index):
+            known = best.get(candidate.term)
+            if known is None or candidate.relevance > known.relevance:
+                best[candidate.term] = candidate
+    return tuple(sorted(best.values(), key=lambda candidate: (-candidate.relevance, candidate.term)))
+
+
+def _in_reading(text: str, pieces: Sequence[Piece], heard: Sequence[Unit], index: SoundIndex) -> Iterator[Candidate]:
     doubts = _doubts(pieces, heard)
     best: dict[str, tuple[float, float, _Span]] = {}
     for spans, spoken in _places(heard, index):
@@ -96,8 +105,8 @@ def candidates(pieces: Sequence[Piece], index: SoundIndex) -> tuple[Candidate, .
             rank = float(relevance[row, at]) + _WEIGHT * math.log(len(form.key))
             if form.term not in best or rank > best[form.term][0]:
                 best[form.term] = rank, similarity, spans[at]
-    found = [_candidate(text, heard, doubts, term, *what) for term, what in best.items()]
-    return tuple(sorted(found, key=lambda candidate: (-candidate.relevance, candidate.term)))
+    for term, what in best.items():
+        yield _candidate(text, heard, doubts, term, *what)
 
 
 def offered(found: Sequence[Candidate]) -> tuple[Candidate, ...]:

@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rapidfuzz.distance import Levenshtein
+
+from app.prompt.kanji import READINGS, read_kanji
 from app.prompt.readings import is_han, is_hangul, is_kana, read_han, read_hangul, read_kana, read_latin, read_other
 
 # Place, manner, voice; vowels are V, front or back, height; `.` is the mark of a vowel and nothing more.
@@ -38,20 +41,40 @@ class Unit:
     sounds: str
 
 
-def units(text: str) -> tuple[Unit, ...]:
-    """The units of a text in order; punctuation and spaces belong to none."""
-    return tuple(unit for word in _WORD.finditer(text) for unit in _of_word(word.group(), word.start()) if unit.sounds)
+def units(text: str, language: str | None = None, reading: int = 0) -> tuple[Unit, ...]:
+    """The units of a text in order; punctuation and spaces belong to none. `language`: how Han characters are read, in
+    Mandarin if it is not Japanese; `reading`: which of several, see `readings_of`."""
+    words = ((word.group(), word.start()) for word in _WORD.finditer(text))
+    return tuple(unit for word, at in words for unit in _of_word(word, at, language, reading) if unit.sounds)
 
 
-def sounds_of(text: str) -> str:
-    return joined(unit.sounds for unit in units(text))
+def readings_of(text: str, language: str | None) -> range:
+    """The numbers of the ways to read a text: more than one only for kanji."""
+    return range(READINGS if language == "ja" and any(map(is_han, text)) else 1)
+
+
+def sounds_of(text: str, language: str | None = None, reading: int = 0) -> str:
+    return joined(unit.sounds for unit in units(text, language, reading))
+
+
+def likeness(one: str, other: str, language: str | None = None) -> float:
+    """How alike two texts sound, in their likest readings: 1 is the same."""
+    return max(
+        Levenshtein.normalized_similarity(
+            sound_key(sounds_of(one, language, reading)), sound_key(sounds_of(other, language, another))
+        )
+        for reading in readings_of(one, language)
+        for another in readings_of(other, language)
+    )
 
 
 def joined(sounds: Iterable[str]) -> str:
-    """Sounds of neighbouring units, with one that ends a unit and begins the next spoken once."""
+    """Sounds of neighbouring units, with one that ends a unit and begins the next spoken once: Hangul writes an l
+    between vowels as one that ends and one that begins."""
     whole = ""
     for each in sounds:
-        whole += each[1:] if whole and each and whole[-1] == each[0] else each
+        again = whole[-1:] == each[:1] or (whole[-1:] == "l" and each[:1] == "r")
+        whole += each[1:] if whole and again else each
     return whole
 
 
@@ -68,7 +91,7 @@ def sound_classes(sounds: str) -> str:
     return "".join(char for at, char in enumerate(classes) if not at or char != classes[at - 1])
 
 
-def _of_word(word: str, offset: int) -> Iterator[Unit]:
+def _of_word(word: str, offset: int, language: str | None, reading: int) -> Iterator[Unit]:
     at = 0
     while at < len(word):
         end = at + 1
@@ -79,7 +102,7 @@ def _of_word(word: str, offset: int) -> Iterator[Unit]:
         elif is_hangul(word[at]):
             sounds = read_hangul(word[at])
         elif is_han(word[at]):
-            sounds = read_han(word[at])
+            sounds = read_kanji(word, at, reading) if language == "ja" else read_han(word[at])
         else:
             while end < len(word) and not (is_kana(word[end]) or is_hangul(word[end]) or is_han(word[end])):
                 end += 1

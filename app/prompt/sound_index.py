@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from app.prompt.sound import sound_classes, sound_key, sounds_of
+from app.prompt.sound import readings_of, sound_classes, sound_key, sounds_of
 
 _CODES = {char: code for code, char in enumerate("VPTSKRMN")}
 # Three classes in a row, three consonants with their vowels left out, two of these: measured in docs/adr/0080.
@@ -54,13 +54,14 @@ class _Segment:
     """Postings of some spoken forms, as columns: which rows have a gram, and how many grams a row has. Rows stand
     in the order of terms and keys, so that ties are broken alike in every segment."""
 
-    def __init__(self, terms: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, terms: Mapping[str, tuple[str, ...]], language: str | None) -> None:
         self.terms = terms
         self.spoken: list[Spoken] = []
         numbers: list[int] = []
         sizes: list[int] = []
         for term, ways in sorted(terms.items()):
-            for sounds in sorted(set(map(sounds_of, ways)), key=sound_key):
+            spoken = {sounds_of(way, language, reading) for way in ways for reading in readings_of(way, language)}
+            for sounds in sorted(spoken, key=sound_key):
                 found = grams(sound_classes(sounds))
                 if found:
                     numbers += found
@@ -84,18 +85,26 @@ class _Segment:
 
 
 class SoundIndex:
-    """`terms`: each term with all ways to say it, its own spelling among them. Immutable."""
+    """`terms`: each term with all ways to say it, its own spelling among them; `language`: in which they are read.
+    Immutable."""
 
-    def __init__(self, terms: Mapping[str, tuple[str, ...]], *, segments: Sequence[_Segment] = ()) -> None:
+    def __init__(
+        self,
+        terms: Mapping[str, tuple[str, ...]],
+        *,
+        language: str | None = None,
+        segments: Sequence[_Segment] = (),
+    ) -> None:
         self.terms = dict(terms)
+        self.language = language
         kept = [segment for segment in segments if all(self.terms.get(t) == way for t, way in segment.terms.items())]
         known = {term for segment in kept for term in segment.terms}
         rest = {term: ways for term, ways in self.terms.items() if term not in known}
-        self._segments = [*kept, *([_Segment(rest)] if rest else [])]
+        self._segments = [*kept, *([_Segment(rest, language)] if rest else [])]
 
     def updated(self, terms: Mapping[str, tuple[str, ...]]) -> "SoundIndex":
         """The index of another revision of the same terms."""
-        return SoundIndex(terms, segments=self._segments)
+        return SoundIndex(terms, language=self.language, segments=self._segments)
 
     def frames(self, classes: str) -> Iterator[tuple[int, int, list[Spoken]]]:
         """For each frame of what was heard its start and end in `classes` and the terms that may be in it, the

@@ -31,7 +31,7 @@ class TermIndexes:
                     if term.placement is Placement.RANKED
                 }
                 before = self._newest.get((snapshot.slug, language))
-                index = before.updated(terms) if before is not None else SoundIndex(terms)
+                index = before.updated(terms) if before is not None else SoundIndex(terms, language=language)
                 self._made.put(key, snapshot.terms, index)
                 self._newest.pop((snapshot.slug, language), None)
                 self._newest[snapshot.slug, language] = index
