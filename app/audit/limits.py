@@ -126,9 +126,14 @@ def judge(finding: TruncationFinding) -> TruncationVerdict:
 
 
 def _cut_sentence(cut: Cut, limit: Limit | None, fillers: Sequence[FillerFinding]) -> str:
+    reach = max(each.ends.size.tokens for each in fillers)
     if cut is Cut.NOTHING:
-        reach = max(each.ends.size.tokens for each in fillers)
-        return f"Nothing is cut: the terms are heard from both ends of a prompt of {reach} tokens."
+        return f"Nothing is cut: the terms are heard from both ends and the middle of a prompt of {reach} tokens."
+    if cut is Cut.MIDDLE:
+        return (
+            f"The terms are heard from both ends of a prompt of {reach} tokens and not from its middle: that is "
+            "dropped, or the model does not heed it."
+        )
     if cut is Cut.UNCLEAR:
         return "The terms are lost in a long prompt, at no one place: the model may heed no prompt of that length."
     return _WHAT_IS_CUT[cut].format(limit=limit)

@@ -18,12 +18,14 @@ WITNESSES = 3
 
 
 class Cut(StrEnum):
-    """What an accepted prompt that is too long loses. `whole`: all of it. `unclear`: its terms are lost at either end
-    at every length, so a cut cannot be told from a model that heeds no long prompt."""
+    """What an accepted prompt that is too long loses. `whole`: all of it. `middle`: terms far from both ends, which a
+    model may also fail to heed. `unclear`: its terms are lost at either end at every length, so a cut cannot be told
+    from a model that heeds no long prompt."""
 
     NOTHING = "nothing"
     FRONT = "front"
     BACK = "back"
+    MIDDLE = "middle"
     WHOLE = "whole"
     UNCLEAR = "unclear"
 
@@ -45,11 +47,12 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The A/B: the terms heard with all of them first and with all of them last in a prompt of `size`, and the whole
-    answers behind that."""
+    """The A/B: the terms heard with all of them first, in the middle and last in a prompt of `size`, and the whole
+    answers behind the first and the last."""
 
     size: Length
     first: tuple[str, ...]
+    middle: tuple[str, ...]
     last: tuple[str, ...]
     answers: tuple[Answer, Answer]
 
@@ -115,15 +118,15 @@ class TruncationExperiment:
         answer = self._ask(prompt)
         if answer.refused is not None:
             raise InvalidRequest(f"The recording is refused even {how}: {answer.refused}")
-        return tuple(term for term in self._terms if found(term, answer.text))
+        return _found(self._terms, answer)
 
     def _try(self, kind: Filler, witnesses: tuple[str, ...]) -> FillerFinding:
         accepted, refused, fault = self._refusal(kind)
         ends = self._ends(kind, accepted, witnesses)
         first, last = ends.first, ends.last
-        at_front, at_back = (2 * len(heard) >= len(witnesses) for heard in (first, last))
+        at_front, inside, at_back = (2 * len(heard) >= len(witnesses) for heard in (first, ends.middle, last))
         if at_front and at_back:
-            return FillerFinding(kind, accepted, refused, fault, ends, Cut.NOTHING)
+            return FillerFinding(kind, accepted, refused, fault, ends, Cut.NOTHING if inside else Cut.MIDDLE)
         cut = Cut.FRONT if at_back else Cut.BACK if at_front else Cut.WHOLE
         chosen = (last if at_back else first if at_front else witnesses)[:WITNESSES]
         probes: list[Probe] = []
@@ -140,10 +143,12 @@ class TruncationExperiment:
             if not room or first.refused is last.refused is None:
                 break
             room = max(0, room - 2)
+        middle = self._ask(joined(filler(kind, room // 2), *witnesses, filler(kind, room - room // 2)))
         return Ends(
             self._length(joined(padding, *witnesses)),
-            first=tuple(term for term in witnesses if found(term, first.text)),
-            last=tuple(term for term in witnesses if found(term, last.text)),
+            first=_found(witnesses, first),
+            middle=_found(witnesses, middle),
+            last=_found(witnesses, last),
             answers=(first, last),
         )
 
@@ -185,6 +190,10 @@ class TruncationExperiment:
 
     def _length(self, text: str) -> Length:
         return Length(self._count(text), len(text))
+
+
+def _found(terms: Sequence[str], answer: Answer) -> tuple[str, ...]:
+    return tuple(term for term in terms if found(term, answer.text))
 
 
 def bisect(holds: Callable[[int], bool], low: int, high: int) -> tuple[int, int]:

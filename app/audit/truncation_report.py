@@ -62,8 +62,8 @@ def _tip(probe: Probe) -> str:
 def _terms(finding: TruncationFinding) -> Table:
     head = ["term", "no prompt", "only the terms"]
     for each in finding.fillers:
-        head += [f"first of {each.ends.size.tokens} ({each.kind})", f"last of {each.ends.size.tokens} ({each.kind})"]
-    sides = [side for each in finding.fillers for side in (each.ends.first, each.ends.last)]
+        head += [f"{where} of {each.ends.size.tokens} ({each.kind})" for where in ("first", "middle", "last")]
+    sides = [side for each in finding.fillers for side in (each.ends.first, each.ends.middle, each.ends.last)]
     rows = [
         [
             term,

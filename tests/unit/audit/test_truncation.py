@@ -126,6 +126,12 @@ def test_a_prompt_that_is_ignored_past_a_length_is_no_cut_at_an_end() -> None:
     assert verdict.limit.tokens == pytest.approx(120, abs=3)
 
 
+def test_a_server_that_drops_the_middle_does_not_pass() -> None:
+    verdict = audited(StubServer(lambda prompt: f"{prompt[:300]} ... {prompt[-300:]}"))
+    assert (verdict.cut, verdict.verdict) == (Cut.MIDDLE, Verdict.INCONCLUSIVE)
+    assert "not from its middle" in verdict.summary[0]
+
+
 def test_a_server_that_breaks_on_a_long_prompt_breaks_the_promise() -> None:
     verdict = audited(StubServer(refuses=lambda prompt: tokens(prompt) > 223, status=500))
     assert verdict.verdict is Verdict.BROKEN
