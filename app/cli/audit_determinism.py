@@ -17,6 +17,7 @@ from app.audit.library import Channel, LibrarySettings
 from app.audit.probe import Ask
 from app.cli import audit_session as common
 from app.cli.client import DEFAULT_URL, Json, Url
+from app.glossary.term import TermSelection
 
 
 class Switch(StrEnum):
@@ -40,6 +41,7 @@ def determinism(
     load: Annotated[list[Load], typer.Option(help="Repeat to hold loads against each other.")] = [Load.ALONE],  # noqa: B006 - typer copies it
     prompt: Annotated[str, typer.Option(help="Words for every request.")] = "",
     glossary: Annotated[str | None, typer.Option(help="Slug of a glossary of the server's.")] = None,
+    selection: Annotated[TermSelection | None, typer.Option(help="How Lexicue takes terms from it.")] = None,
     language: common.Language = None,
     conditioning: Annotated[Switch, typer.Option(help="Library: previous text as context.")] = Switch.ON,
     sampling: Annotated[Switch, typer.Option(help="Library: the ladder of temperatures.")] = Switch.ON,
@@ -57,6 +59,8 @@ def determinism(
         common.stop("Two of the files have the same name; a report could not tell them apart.")
     if library and glossary:
         common.stop("The bare library has no glossary: give its words with --prompt.")
+    if selection and not glossary:
+        common.stop("--selection needs --glossary: it says how terms are taken from it.")
     settings = tuple(_settings(library, conditioning, sampling, batch_size, compute_type)) if library else (None,)
     header = {
         "audit": "determinism",
@@ -65,9 +69,9 @@ def determinism(
         "settings": [each.label() if each else "" for each in settings],
         "loads": load,
         "runs": runs,
-        "asked": [prompt, glossary, language],
+        "asked": [prompt, glossary, selection, language],
     }
-    ask = Ask(prompt=prompt, glossary=glossary, language=language)
+    ask = Ask(prompt=prompt, glossary=glossary, selection=selection, language=language)
     with ExitStack() as stack:
         client = stack.enter_context(common.client_for(url))
         answers = len(files) * runs * len(settings) * len(load)

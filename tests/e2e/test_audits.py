@@ -33,7 +33,8 @@ def test_nothing_is_cut_and_224_tokens_are_refused(server: Server, tmp_path: Pat
 def test_the_same_alone_and_under_load(server: Server, tmp_path: Path) -> None:
     files = [CLINIC, AUDIO / "jfk.mp3", AUDIO / "silence_30s.flac"]
     loads = ["--load", "alone", "--load", "mixed"]
-    code, finding = audit(server, tmp_path, "determinism", *files, "--runs", 2, *loads, "--glossary", "clinic")
+    glossary = ["--glossary", "clinic", "--selection", "relevant"]
+    code, finding = audit(server, tmp_path, "determinism", *files, "--runs", 2, *loads, *glossary)
     assert (code, finding["verdict"]) == (0, "kept")
     assert [each["totals"]["identical"] for each in finding["settings"]] == [3, 3]
     assert finding["across"] == [{"one": "alone", "other": "mixed", "identical": 3, "files": 3, "promised": True}]

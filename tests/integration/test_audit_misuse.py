@@ -72,6 +72,11 @@ def test_options_that_say_nothing_together(audio: Path, options: list[str], said
     assert (code, said in output.replace("\n", " ")) == (2, True)
 
 
+def test_a_selection_is_from_a_glossary(audio: Path) -> None:
+    code, output = audit("determinism", audio, "--selection", "relevant", "--out", audio.parent / "out")
+    assert (code, "--selection needs --glossary" in output) == (2, True)
+
+
 def test_a_folder_that_cannot_be_written(audio: Path) -> None:
     with other_server(hears_everything) as (url, server):
         code, output = truncation(url, audio, "--out", audio / "below a file")
