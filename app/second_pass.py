@@ -1,22 +1,32 @@
-"""Selection by relevance for one request. In: the first result of each window. Out: the prompt to decode it again with,
-then the window with the terms that were won, and the account of both. Event loop thread; matching on a thread of its
-own, since 100,000 terms take longer than the loop may stand still."""
+"""Selection by relevance for one request. In: the first result of each window. Out: what else it may have been, then
+the window with the terms that were won, and the account of both. Event loop thread; matching on a thread of its own,
+since 100,000 terms take longer than the loop may stand still."""
 
 import asyncio
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from app.decoding.request import ANY_LANGUAGE, DecodedSegment, DecodedWord, Outcome, PromptSet, WindowResult
+from app.decoding.request import (
+    ANY_LANGUAGE,
+    DecodedSegment,
+    DecodedWord,
+    Outcome,
+    PromptSet,
+    SecondLook,
+    TextScore,
+    WindowResult,
+)
 from app.glossary.term import GlossarySnapshot, TermSelection
-from app.prompt.acceptance import Change, WindowSelection, accepted
+from app.prompt.acceptance import Change, Gain, WindowSelection, accepted, weighed
 from app.prompt.planner import RequestWords
-from app.prompt.relevance import Piece
+from app.prompt.relevance import Candidate, Piece
 from app.prompt.relevance_metrics import RelevanceMetrics
 from app.prompt.tokens import TokenCounter
 from app.prompt.window_terms import WindowTermsChooser
 
+# Positions of the decoder, less the control tokens of a second look: its prompt's and its text's have to share them.
+_MOST_TOKENS = 448 - 8
 # A window that no rung was content with says what was heard all the same, and names that the model does not know are
 # often why.
 _HEARD = (Outcome.DECODED, Outcome.GIVEN_UP)
@@ -24,7 +34,7 @@ _HEARD = (Outcome.DECODED, Outcome.GIVEN_UP)
 
 class SecondPass:
     """One request's. `follow_up` is for the dispatcher, `settle` for each result in turn; `selections` lists the
-    windows that were decoded again."""
+    windows that were looked at again."""
 
     def __init__(
         self,
@@ -42,35 +52,40 @@ class SecondPass:
         self._offers: dict[int, WindowSelection] = {}
         self.selections: list[WindowSelection] = []
 
-    async def follow_up(self, result: WindowResult) -> PromptSet | None:
-        """The prompt for a second decoding, or None when nothing of the glossary was heard."""
+    async def follow_up(self, result: WindowResult) -> SecondLook | None:
+        """The texts that the window may have been, too, or None when nothing of the glossary was heard."""
         if result.outcome not in _HEARD or not result.pieces:
             return None
         with self._metrics.matching():
             selection = await asyncio.to_thread(self._select, result)
         if selection is None:
             return None
-        self._offers[result.index], ids = selection
-        return PromptSet({ANY_LANGUAGE: ids})
+        self._offers[result.index], look = selection
+        return look
 
     def settle(self, result: WindowResult) -> WindowResult:
-        """The first result with the changes that the second one justifies; the same object if there are none."""
+        """The first result with the changes that the second look justifies; the same object if there are none."""
         selection = self._offers.pop(result.index, None)
         again = result.again
         if selection is None or again is None:
             return result
-        changes = accepted(_pieces(result), _pieces(again), selection.offered, result.language)
-        self.selections.append(replace(selection, changes=changes))
+        offers = weighed(selection.offered, _gains(result, again.scores))
+        changes = accepted(offers)
+        self.selections.append(replace(selection, offered=offers, changes=changes))
         self._metrics.tried(len(selection.offered), len(changes), again.seconds)
         return replace(result, segments=self._changed(result.segments, changes), again=None)
 
-    def _select(self, result: WindowResult) -> tuple[WindowSelection, tuple[int, ...]] | None:
+    def _select(self, result: WindowResult) -> tuple[WindowSelection, SecondLook] | None:
         pieces = _pieces(result)
         chosen = self._chooser.choose(self._snapshot, pieces, language=result.language, words=self._words)
         if not chosen.offered:
             return None
-        plan = chosen.plan
-        return WindowSelection(result.index, chosen.offered, plan.sha256, plan.tokens), plan.ids
+        plan, text = chosen.plan, "".join(piece.text for piece in pieces)
+        texts = tuple(tuple(self._counter.encode(each)) for each in (text, *_with_each(text, chosen.offered)))
+        if max(map(len, texts)) + plan.tokens > _MOST_TOKENS:
+            return None
+        selection = WindowSelection(result.index, chosen.offered, plan.sha256, plan.tokens)
+        return selection, SecondLook(PromptSet({ANY_LANGUAGE: plan.ids}), texts)
 
     def _changed(self, segments: Sequence[DecodedSegment], changes: Sequence[Change]) -> tuple[DecodedSegment, ...]:
         """A change that reaches over the end of a segment belongs to the one it begins in."""
@@ -84,7 +99,7 @@ class SecondPass:
                 if first < last:
                     new = change.text if change.start >= at else ""
                     text = text[:first] + new + text[last:]
-                    words = _words_with(words, segment.text, first, last, new, change) if words else words
+                    words = _words_with(words, segment.text, first, last, new) if words else words
             if text != segment.text:
                 segment = replace(segment, text=text, words=words, tokens=tuple(self._counter.encode(text)))
             done.append(segment)
@@ -105,11 +120,9 @@ class SecondPasses:
         return SecondPass(*self._shared, snapshot, words)
 
 
-def _words_with(
-    words: tuple[DecodedWord, ...], text: str, first: int, last: int, new: str, change: Change
-) -> tuple[DecodedWord, ...]:
+def _words_with(words: tuple[DecodedWord, ...], text: str, first: int, last: int, new: str) -> tuple[DecodedWord, ...]:
     """The words that `first` to `last` of the segment's text touch become one, from the first's start to the last's
-    end; what they have beside the span is kept."""
+    end, as probable as they were; what they have beside the span is kept."""
     bounds = [0]
     for word in words:
         bounds.append(bounds[-1] + len(word.text))
@@ -118,9 +131,24 @@ def _words_with(
         return words
     low, high = touched[0], touched[-1]
     spoken = text[bounds[low] : first] + new + text[last : bounds[high + 1]]
-    one = DecodedWord(words[low].start, words[high].end, spoken, round(math.exp(-change.doubt), 4))
+    sure = sum(word.probability for word in words[low : high + 1]) / (high + 1 - low)
+    one = DecodedWord(words[low].start, words[high].end, spoken, round(sure, 4))
     return (*words[:low], *((one,) if spoken.strip() else ()), *words[high + 1 :])
 
 
 def _pieces(result: WindowResult) -> tuple[Piece, ...]:
     return tuple(Piece(piece.text, piece.logprob) for piece in result.pieces)
+
+
+def _with_each(text: str, offers: Sequence[Candidate]) -> Iterator[str]:
+    """The text with one of the offers in place of what was heard, for each of them."""
+    return (f"{text[: offer.start]}{offer.term}{text[offer.end :]}" for offer in offers)
+
+
+def _gains(first: WindowResult, scores: Sequence[TextScore]) -> list[Gain]:
+    """Over what was written: alone, the first decoding itself has told how likely that was."""
+    written = sum(piece.logprob * piece.tokens for piece in first.pieces)
+    return [
+        Gain(score.prompted - scores[0].prompted, None if score.alone is None else score.alone - written)
+        for score in scores[1:]
+    ]

@@ -52,7 +52,7 @@ async def preview(
     selection: Annotated[TermSelection | None, Query(description="Of ranked terms; none: the glossary's own.")] = None,
     heard: Annotated[
         str | None,
-        Query(description="First transcript of a window, with `relevant`: which terms it would be decoded again with."),
+        Query(description="First transcript of a window, with `relevant`: the terms it would be looked at again with."),
     ] = None,
     output: Annotated[Literal["json", "text"], Query(alias="format", description="JSON, or a page of text.")] = "json",
 ) -> Response:

@@ -47,13 +47,13 @@ class HeardTermShape(OfferShape):
 
 class RelevanceShape(_Shape):
     """What `selection=relevant` leaves to each window; the prompt shown is fixed for all of them, or, with
-    `heard`, that of the second decoding."""
+    `heard`, that of the second look."""
 
     searched: int = Field(description="Ranked terms that a window is searched for.")
     room: int = Field(description="Tokens that pinned, seed and request words leave to terms that were heard.")
-    most_offered: int = Field(description="Terms that one window is decoded again with, at most.")
+    most_offered: int = Field(description="Terms that one window is looked at again with, at most.")
     heard: str | None
-    offered: list[HeardTermShape] = Field(description="For `heard`, the most relevant first; none: decoded once only.")
+    offered: list[HeardTermShape] = Field(description="For `heard`, the most relevant first; none: no second look.")
 
 
 class PreviewShape(_Shape):

@@ -66,6 +66,9 @@ class OfferShape(_Shape):
     similarity: float = Field(description="Of sounds; 1 is the same.")
     doubt: float = Field(description="Of the decoder about the span: mean negative log-probability of its tokens.")
     relevance: float = Field(description="What terms are ranked by.")
+    evidence: float | None = Field(
+        description="What decides: 0 or more and the sound is explained better with the term. Null: not worth asking."
+    )
 
 
 class ChangeShape(_Shape):
@@ -73,7 +76,7 @@ class ChangeShape(_Shape):
     heard: str = Field(description="What the first transcript said.")
     text: str = Field(description="What stands there now.")
     similarity: float
-    doubt: float = Field(description="Of the decoder about the term.")
+    evidence: float = Field(description="By how much the term explains the sound better than what was heard.")
 
 
 class WindowSelectionShape(_Shape):
@@ -97,7 +100,7 @@ class ReceiptShape(_Shape):
     prompt: PromptReceiptShape
     decoding: DecodingReceiptShape
     warnings: list[str]
-    relevance: list[WindowSelectionShape] = Field(description="Windows decoded again, with terms of their own.")
+    relevance: list[WindowSelectionShape] = Field(description="Windows looked at again, with terms of their own.")
 
 
 class TranscriptShape(_Shape):

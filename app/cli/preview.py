@@ -15,7 +15,7 @@ def preview(
     profile: Annotated[str, typer.Option(help="Whose limits: whisper or groq.")] = "whisper",
     selection: Annotated[str | None, typer.Option(help="static or relevant; none: the glossary's own.")] = None,
     heard: Annotated[
-        str | None, typer.Option(help="First transcript of a window: the terms it would be decoded again with.")
+        str | None, typer.Option(help="First transcript of a window: the terms it would be looked at again with.")
     ] = None,
     as_json: Json = False,
     url: Url = DEFAULT_URL,

@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from app.audio.waveform import SAMPLE_RATE
-from app.decoding.request import PromptSet, WindowRequest, WindowResult
+from app.decoding.request import SecondLook, WindowRequest, WindowResult
 from app.errors import InternalError, LexicueError
 from app.telemetry import logger
 
 log = logger(__name__)
 
-# Given the first result of a window: the prompts to decode it again with, or None to leave it as it is.
-FollowUp = Callable[[WindowResult], Awaitable[PromptSet | None]]
+# Given the first result of a window: what else it may have been, or None to leave it as it is.
+FollowUp = Callable[[WindowResult], Awaitable[SecondLook | None]]
 
 
 class Decoding:
@@ -24,7 +24,7 @@ class Decoding:
     deadline. `turn`: the lowest is served next; a request that arrives joins the turn being served, so that it waits
     for what is on the model and not for the next windows of those who were there before. A window is let go as soon as
     it is decoded, so memory falls while a long recording is worked off. With `follow_up` a window is done when that is
-    content with its result or when it has been decoded once more, in this request's turn.
+    content with its result or when it has been looked at once more, in this request's turn.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Decoding:
 
     async def _follow(self, follow_up: FollowUp, window: WindowRequest, result: WindowResult) -> None:
         try:
-            prompts = await follow_up(result)
+            look = await follow_up(result)
         except LexicueError as error:
             self.fail(error)
             return
@@ -93,12 +93,13 @@ class Decoding:
             return
         if self.finished:
             return
-        if prompts is None:
+        if look is None:
             self._done(window, result)
             return
         self._firsts[window.index] = result
         options = replace(window.options, language=result.language, word_timestamps=False)
-        self.queue.appendleft(replace(window, prompts=prompts, options=options, followed=False, again=True))
+        second = replace(window, prompts=look.prompts, texts=look.texts, options=options, followed=False)
+        self.queue.appendleft(second)
         self._on_queued()
 
     def _done(self, window: WindowRequest, result: WindowResult) -> None:

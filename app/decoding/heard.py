@@ -1,4 +1,4 @@
-"""How sure the decoder was of what it wrote, and the encoder's output kept for a second decoding. In: tokens with the
+"""How sure the decoder was of what it wrote, and the encoder's output kept for a second look. In: tokens with the
 model's scores. Out: pieces of text with log-probabilities. Runs on the worker process's threads."""
 
 import threading
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import ctranslate2
 import numpy as np
 
+from app.audio.waveform import Samples
 from app.decoding.request import DecodedSegment, HeardPiece, WindowRequest
 
 _REPLACEMENT = "\ufffd"
@@ -40,10 +41,10 @@ def pieces_of(
             sure.append(next(logprob for other, logprob in scored if other == token))
             text = decode(own)
             if not text.endswith(_REPLACEMENT):
-                pieces.append(HeardPiece(text, sum(sure) / len(sure)))
+                pieces.append(HeardPiece(text, sum(sure) / len(sure), len(sure)))
                 written, own, sure = written + text, [], []
         if rest := segment.text[len(written) :]:
-            pieces.append(HeardPiece(rest, sum(sure) / len(sure) if sure else 0.0))
+            pieces.append(HeardPiece(rest, sum(sure) / len(sure) if sure else 0.0, len(sure)))
     return tuple(pieces)
 
 
@@ -62,6 +63,9 @@ class KeptEncodings:
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
-    def take(self, request: WindowRequest) -> ctranslate2.StorageView | None:
+    def take(
+        self, request: WindowRequest, encode: Callable[[Samples], ctranslate2.StorageView]
+    ) -> ctranslate2.StorageView:
         with self._lock:
-            return self._kept.pop((request.serial, request.index), None)
+            kept = self._kept.pop((request.serial, request.index), None)
+        return encode(request.samples) if kept is None else kept

@@ -46,9 +46,9 @@ class DecodeOptions:
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowRequest:
     """One window to decode. `samples`: shape (n,), 16 kHz, at most 30 s. `language` is None only for the window on
-    which it is to be detected. `followed`: a second decoding may come, so say with what doubt each piece was written
-    and keep the encoder's output; `again`: this is the second one. `request_id` is the caller's, for the log; two
-    requests may bear one, `serial` tells them apart."""
+    which it is to be detected. `followed`: a second look may come, so say with what doubt each piece was written and
+    keep the encoder's output; `texts`: this is the second look, see SecondLook. `request_id` is the caller's, for the
+    log; two requests may bear one, `serial` tells them apart."""
 
     request_id: str
     index: int
@@ -56,16 +56,40 @@ class WindowRequest:
     prompts: PromptSet
     options: DecodeOptions
     followed: bool = False
-    again: bool = False
+    texts: tuple[tuple[int, ...], ...] = ()
     serial: int = 0
+
+    @property
+    def again(self) -> bool:
+        """Whether this is a second look: nothing is to be decoded, `texts` are to be scored."""
+        return bool(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class SecondLook:
+    """What a window that has been decoded may have been, too. `texts`: token ids, first those of what was written, to
+    be scored after `prompts` and alone."""
+
+    prompts: PromptSet
+    texts: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextScore:
+    """Natural logarithm of the probability of a text given the sound: after the prompt, and `alone`, which is None
+    where it is not worth asking."""
+
+    prompted: float
+    alone: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class HeardPiece:
-    """Characters that the decoder wrote at once and the log-probability of doing so, the mean over its tokens."""
+    """Characters that the decoder wrote at once and the log-probability of doing so, the mean over its `tokens`."""
 
     text: str
     logprob: float
+    tokens: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +124,9 @@ class Fallback:
 @dataclass(frozen=True, slots=True)
 class WindowResult:
     """The answer to one WindowRequest. The figures are those of the rung that was kept. `seconds` is the model's
-    time for this window, for metrics only. `pieces`, where a second decoding was in question: joined they are the
-    texts of all segments. `again`: the second decoding of the same window, if there was one."""
+    time for this window, for metrics only. `pieces`, where a second look was in question: joined they are the
+    texts of all segments. `again`: the second look at the same window, if there was one, with `scores` of the texts
+    that were asked for."""
 
     index: int
     language: str
@@ -117,3 +142,4 @@ class WindowResult:
     seconds: float = 0.0
     pieces: tuple[HeardPiece, ...] = ()
     again: "WindowResult | None" = None
+    scores: tuple[TextScore, ...] = ()

@@ -21,6 +21,7 @@ from app.decoding.ladder import LADDER, Attempt, Climb, Reason, Rung, climb
 from app.decoding.languages import LANGUAGES
 from app.decoding.pieces import merged, shifted
 from app.decoding.request import DecodeOptions, Fallback, Outcome, WindowRequest, WindowResult
+from app.decoding.scoring import look_again
 from app.decoding.segments import SplitTokens, split_tokens
 
 _MAX_LENGTH = 448
@@ -58,7 +59,7 @@ class WhisperEngine:
 
     def decode(self, batch: Sequence[WindowRequest]) -> list[WindowResult]:
         """See `Engine`. Windows of one batch that are equally long for the encoder share its first `generate`; what
-        goes further down the ladder, is to tell its language, or is decoded again, goes alone."""
+        goes further down the ladder, is to tell its language, or is looked at again, goes alone."""
         if len(batch) == 1 or any(request.options.language is None or request.again for request in batch):
             return [self._decode_window(request) for request in batch]
         results: dict[int, WindowResult] = {}
@@ -80,14 +81,14 @@ class WhisperEngine:
         first: Attempt | None = None,
     ) -> WindowResult:
         """Decode the window; while the model stops before its end, decode the rest alone, as Whisper's own seek.
-
-        `encoded` and `first`: what the window's batch has already given.
-        """
+        `encoded` and `first`: what the window's batch has already given."""
         started = time.perf_counter()
         options, probability = request.options, 1.0
-        offset, pieces, resume = 0.0, list[WindowResult](), None
         if request.again:
-            encoded = self._kept.take(request)
+            encoded = self._kept.take(request, self._encoder.encode)
+            scored = look_again(request, self._model.model, self._tokenizer(options), encoded)
+            return replace(scored, seconds=time.perf_counter() - started)
+        offset, pieces, resume = 0.0, list[WindowResult](), None
         while len(pieces) < _MAX_PIECES:
             samples = request.samples[round(offset * SAMPLE_RATE) :]
             if encoded is None:
@@ -128,8 +129,7 @@ class WhisperEngine:
         tokenizer = self._tokenizer(options)
         language = options.language or "en"
         prompt_ids = request.prompts.ids(language)
-        scored = request.followed or request.again
-        climbed = self._climb(encoded, tokenizer, prompt_ids, first, scored=scored)
+        climbed = self._climb(encoded, tokenizer, prompt_ids, first, scored=request.followed)
         kept = climbed.kept
         result = WindowResult(
             index=request.index,
@@ -147,7 +147,7 @@ class WhisperEngine:
             return replace(result, outcome=Outcome.PROMPT_ECHO if echoed else Outcome.NO_SPEECH), None
         split, hit_cap = self._split(kept, tokenizer, prompt_ids, seconds)
         segments = split.segments
-        if scored:
+        if request.followed:
             heard = pieces_of(segments, kept.tokens, kept.logprobs, tokenizer.decode)
             result = replace(result, pieces=heard)
         if options.word_timestamps:

@@ -172,7 +172,7 @@ def _relevant(preview: Preview) -> Iterator[str]:
     if relevance.heard is None:
         yield "which they are is seen with heard=, the first transcript of a window"
     elif not relevance.offered:
-        yield "what was heard sounds like no term; the window is not decoded again"
+        yield "what was heard sounds like no term; there is no second look at the window"
     for offer in relevance.offered:
         yield (
             f"{offer.start:>4} {f'-{offer.end}':>4}  {offer.heard} -> {offer.term}"

@@ -27,6 +27,8 @@ NAMES_DOUBT = 0.7
 LEAST_RELEVANT = 1.1
 MOST_OFFERED = 5
 MOST_PER_SPAN = 3
+# A term may be meant at several places of a window.
+_MOST_PLACES = 8
 # A rival is offered only if it comes this near to the best term of its span.
 _RIVAL_MARGIN = 0.08
 _LONGEST_KEY = 72
@@ -45,7 +47,8 @@ class Piece:
 class Candidate:
     """A term that a window may have meant. `start`, `end`: the span of the first transcript that sounds like it,
     `heard`: its text. `similarity`: of sounds, 1 is the same; `doubt`: of the decoder about the span, 0 is none;
-    `relevance`: what candidates are ranked by."""
+    `relevance`: what candidates are ranked by; `evidence`: what decides, see acceptance, None before it is known and
+    where it is not worth knowing."""
 
     term: str
     start: int
@@ -54,6 +57,7 @@ class Candidate:
     similarity: float
     doubt: float
     relevance: float
+    evidence: float | None = None
 
     def overlaps(self, other: "Candidate") -> bool:
         return self.start < other.end and other.start < self.end
@@ -72,22 +76,28 @@ class _Span:
 
 
 def candidates(pieces: Sequence[Piece], index: SoundIndex) -> tuple[Candidate, ...]:
-    """Terms that sound like a span of the transcript, the most relevant first; ties go by the term's text. A term is
-    listed once, with its best span; one that is spelled right already is listed too."""
+    """Terms that sound like a span of the transcript, the most relevant first; ties go by the term's text and place. A
+    term is listed with its best spans, none overlapping another; one that is spelled right already is listed too."""
     text = "".join(piece.text for piece in pieces)
-    best: dict[str, Candidate] = {}
-    for reading in readings_of(text, index.language):
-        for candidate in _in_reading(text, pieces, units(text, index.language, reading), index):
-            known = best.get(candidate.term)
-            if known is None or candidate.relevance > known.relevance:
-                best[candidate.term] = candidate
-    return tuple(sorted(best.values(), key=lambda candidate: (-candidate.relevance, candidate.term)))
+    readings = readings_of(text, index.language)
+    found = [
+        candidate
+        for reading in readings
+        for candidate in _in_reading(text, pieces, units(text, index.language, reading), index)
+    ]
+    found.sort(key=lambda candidate: (-candidate.relevance, candidate.term, candidate.start))
+    best: dict[str, list[Candidate]] = {}
+    for candidate in found:
+        own = best.setdefault(candidate.term, [])
+        if not any(other.overlaps(candidate) for other in own):
+            own.append(candidate)
+    return tuple(candidate for candidate in found if any(candidate is own for own in best[candidate.term]))
 
 
 def _in_reading(text: str, pieces: Sequence[Piece], heard: Sequence[Unit], index: SoundIndex) -> Iterator[Candidate]:
     doubts = _doubts(pieces, heard)
-    best: dict[str, tuple[float, float, _Span]] = {}
     for spans, spoken in _places(heard, index):
+        best: dict[str, tuple[float, float, _Span]] = {}
         likeness = cdist(
             [form.key for form in spoken],
             [span.key for span in spans],
@@ -105,24 +115,28 @@ def _in_reading(text: str, pieces: Sequence[Piece], heard: Sequence[Unit], index
             rank = float(relevance[row, at]) + _WEIGHT * math.log(len(form.key))
             if form.term not in best or rank > best[form.term][0]:
                 best[form.term] = rank, similarity, spans[at]
-    for term, what in best.items():
-        yield _candidate(text, heard, doubts, term, *what)
+        for term, what in best.items():
+            yield _candidate(text, heard, doubts, term, *what)
 
 
 def offered(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The few to decode with, the most relevant first: the best of every span and its near rivals. Where a term is
+    """The few to look again with, the most relevant first: the best of every span and its near rivals. Where a term is
     spelled already there is nothing to offer."""
     chosen: list[Candidate] = []
+    terms: set[str] = set()
     spelled = [candidate for candidate in found if candidate.heard == candidate.term]
     for candidate in found:
         if any(other.overlaps(candidate) for other in spelled):
             continue
-        if candidate.relevance < LEAST_RELEVANT or len(chosen) == MOST_OFFERED:
+        if candidate.relevance < LEAST_RELEVANT or len(chosen) == _MOST_PLACES:
             break
+        if len(terms) == MOST_OFFERED and candidate.term not in terms:
+            continue
         rivals = [other for other in chosen if other.overlaps(candidate)]
         near = not rivals or candidate.relevance >= rivals[0].relevance - _RIVAL_MARGIN
         if near and len(rivals) < MOST_PER_SPAN:
             chosen.append(candidate)
+            terms.add(candidate.term)
     return tuple(chosen)
 
 

@@ -1,5 +1,5 @@
-"""What selection by relevance does and costs, as numbers. In: windows that were decoded again. Out: metrics. Event loop
-thread."""
+"""What selection by relevance does and costs, as numbers. In: windows that were looked at again. Out: metrics. Event
+loop thread."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,15 +14,15 @@ _MODEL_SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 class RelevanceMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._windows = Counter(
-            "lexicue_relevance_windows", "Windows decoded again, by what came of it.", ["outcome"], registry=registry
+            "lexicue_relevance_windows", "Windows looked at again, by what came of it.", ["outcome"], registry=registry
         )
         for outcome in ("changed", "unchanged"):
             self._windows.labels(outcome)
         self._offered = Counter(
-            "lexicue_relevance_terms_offered", "Terms that windows were decoded again with.", registry=registry
+            "lexicue_relevance_terms_offered", "Terms that windows were looked at again with.", registry=registry
         )
         self._won = Counter(
-            "lexicue_relevance_terms_won", "Terms that stand in a transcript only since the second decoding.",
+            "lexicue_relevance_terms_won", "Terms that stand in a transcript only since the second look.",
             registry=registry,
         )  # fmt: skip
         self._matching = Histogram(
@@ -33,7 +33,7 @@ class RelevanceMetrics:
         )
         self._decoding = Histogram(
             "lexicue_relevance_decode_seconds",
-            "Model time of the second decoding of a window.",
+            "Model time of the second look at a window.",
             buckets=_MODEL_SECONDS,
             registry=registry,
         )
@@ -45,7 +45,7 @@ class RelevanceMetrics:
         self._matching.observe(perf_counter() - started)
 
     def tried(self, offered: int, won: int, seconds: float) -> None:
-        """A window was decoded again: terms offered, terms won, model time."""
+        """A window was looked at again: terms offered, terms won, model time."""
         self._windows.labels("changed" if won else "unchanged").inc()
         self._offered.inc(offered)
         self._won.inc(won)

@@ -1,5 +1,5 @@
 """The second prompt of a window. In: a glossary, the request's words, the window's first transcript. Out: the terms
-to decode it again with and the plan that holds them. Any thread; pure but for its indexes."""
+to look at it again with and the plan that holds them. Any thread; pure but for its indexes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from app.prompt.term_indexes import TermIndexes
 @dataclass(frozen=True, slots=True)
 class WindowTerms:
     """`offered`: what is sent in place of the ranked terms, the most relevant first; all of it is in `plan`. None
-    offered: the window is not decoded again."""
+    offered: the window is not looked at again."""
 
     plan: PromptPlan
     offered: tuple[Candidate, ...]
@@ -36,7 +36,7 @@ class WindowTermsChooser:
     ) -> WindowTerms:
         """Raises what the planner raises. `pieces`: the first transcript; none of it: the first prompt."""
         offers = offered(candidates(pieces, self._indexes.of(snapshot, language))) if pieces else ()
-        texts = [offer.term for offer in offers]
+        texts = list(dict.fromkeys(offer.term for offer in offers))
         plan = self._planner.plan(snapshot, language=language, words=words, profile=profile, ranked=texts)
         kept = {term.text for term in plan.kept}
         return WindowTerms(plan, tuple(offer for offer in offers if offer.term in kept))

@@ -17,7 +17,7 @@ from app.decoding.dispatcher import Dispatcher
 from app.decoding.engine import EngineConfig
 from app.decoding.metrics import DecodingMetrics
 from app.decoding.model_files import resolve_model
-from app.decoding.request import DecodedSegment, DecodeOptions, PromptSet, WindowResult
+from app.decoding.request import DecodedSegment, DecodeOptions, PromptSet, SecondLook, TextScore, WindowResult
 
 JFK = Path(__file__).parents[1] / "data" / "audio" / "jfk.mp3"
 
@@ -91,19 +91,20 @@ async def test_twenty_of_forty_that_leave_cost_the_others_nothing_but_the_window
     assert dispatcher.pending_seconds == 0
 
 
-async def test_two_requests_of_one_id_are_each_decoded_again_from_their_own_sound(
+async def test_two_requests_of_one_id_are_each_looked_at_again_with_their_own_sound(
     dispatcher: Dispatcher, windows: list[Samples]
 ) -> None:
-    async def decoded_twice(part: Samples) -> str:
-        async def once_more(result: WindowResult) -> PromptSet:
-            return PromptSet()
+    async def looked_at_twice(part: Samples) -> tuple[TextScore, ...]:
+        async def score(result: WindowResult) -> SecondLook:
+            written = tuple(token for segment in result.segments for token in segment.tokens)
+            return SecondLook(PromptSet(), (written, written[:-3]))
 
-        decoding = dispatcher.submit("one id", [part], PromptSet(), DecodeOptions("en"), follow_up=once_more)
+        decoding = dispatcher.submit("one id", [part], PromptSet(), DecodeOptions("en"), follow_up=score)
         (result,) = [result async for result in decoding]
         assert result.again is not None
-        assert [segment.text for segment in result.again.segments] == [segment.text for segment in result.segments]
-        return "".join(segment.text for segment in result.again.segments)
+        assert all(score.prompted < 0 for score in result.again.scores)
+        return result.again.scores
 
-    alone = [await decoded_twice(part) for part in windows]
+    alone = [await looked_at_twice(part) for part in windows]
     assert len(set(alone)) == len(windows)
-    assert await asyncio.gather(*map(decoded_twice, windows)) == alone
+    assert await asyncio.gather(*map(looked_at_twice, windows)) == alone

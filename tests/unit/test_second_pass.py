@@ -1,10 +1,11 @@
 """Selection by relevance for one request, without a model."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from prometheus_client import CollectorRegistry
 
-from app.decoding.request import DecodedSegment, DecodedWord, HeardPiece, Outcome, WindowResult
+from app.decoding.request import DecodedSegment, DecodedWord, HeardPiece, Outcome, TextScore, WindowResult
 from app.glossary.term import GlossarySnapshot, Placement, Term, TermSelection
 from app.prompt.metrics import PromptMetrics
 from app.prompt.planner import PromptPlanner, RequestWords
@@ -20,6 +21,12 @@ SNAPSHOT = GlossarySnapshot("clinic", 3, terms=TERMS)
 class Bytes:
     def encode(self, text: str) -> list[int]:
         return list(text.encode())
+
+
+def scored(first: float, with_term: float) -> WindowResult:
+    """A second look that found these log-probabilities after the prompt, and the first's own alone."""
+    scores = (TextScore(first, None), TextScore(with_term, -6.0))
+    return WindowResult(0, "en", 1.0, Outcome.DECODED, "scored", scores=scores)
 
 
 def passes(registry: CollectorRegistry) -> SecondPasses:
@@ -44,12 +51,27 @@ def result(segments: Sequence[str], unsure: str = "", again: WindowResult | None
 
 
 async def test_the_second_prompt_holds_the_relevant_terms_and_the_pinned_last() -> None:
-    prompts = await second_pass(CollectorRegistry()).follow_up(result(["Ask about Kermlift today."], "Kermlift"))
-    assert prompts is not None
-    assert bytes(prompts.ids("en")).decode().strip() == "Kirmlift, Velmaris"
+    look = await second_pass(CollectorRegistry()).follow_up(result(["Ask about Kermlift today."], "Kermlift"))
+    assert look is not None
+    assert bytes(look.prompts.ids("en")).decode().strip() == "Kirmlift, Velmaris"
+    assert [bytes(text).decode() for text in look.texts] == [" Ask about Kermlift today.", " Ask about Kirmlift today."]
 
 
-async def test_a_window_that_sounds_like_no_term_is_not_decoded_again() -> None:
+async def test_a_window_that_no_rung_was_content_with_is_looked_at_again() -> None:
+    given_up = replace(result(["Ask about Kermlift today."], "Kermlift"), outcome=Outcome.GIVEN_UP)
+    assert await second_pass(CollectorRegistry()).follow_up(given_up) is not None
+
+
+async def test_the_first_text_stands_where_it_explains_the_sound_better() -> None:
+    made = second_pass(CollectorRegistry())
+    first = result(["Ask about Kermlift today."], "Kermlift", scored(-4.0, -30.0))
+    assert await made.follow_up(first) is not None
+    assert made.settle(first).segments == first.segments
+    (selection,) = made.selections
+    assert selection.changes == ()
+
+
+async def test_a_window_that_sounds_like_no_term_is_not_looked_at_again() -> None:
     made = second_pass(CollectorRegistry())
     assert await made.follow_up(result(["Ask your country today."])) is None
     first = result(["Ask your country today."])
@@ -62,14 +84,14 @@ async def test_the_term_stands_in_segment_and_words_and_in_the_account() -> None
     made = second_pass(registry)
     first = result(["He prescribed Zent Gryamab", "and left."], "Zent Gryamab")
     assert await made.follow_up(first) is not None
-    again = result(["He prescribed Zentgreomab", "and let."])
-    settled = made.settle(result(["He prescribed Zent Gryamab", "and left."], "Zent Gryamab", again))
+    settled = made.settle(result(["He prescribed Zent Gryamab", "and left."], "Zent Gryamab", scored(-9.0, -4.0)))
     assert [segment.text for segment in settled.segments] == [" He prescribed Zentgreomab", " and left."]
     assert [word.text for word in settled.segments[0].words or ()] == [" He", " prescribed", " Zentgreomab"]
     assert bytes(settled.segments[0].tokens).decode() == " He prescribed Zentgreomab"
     (selection,) = made.selections
     assert [(change.heard, change.text) for change in selection.changes] == [("Zent Gryamab", "Zentgreomab")]
     assert [offer.heard for offer in selection.offered] == ["Zent Gryamab"]
+    assert selection.offered[0].evidence == selection.changes[0].evidence >= 0
     assert registry.get_sample_value("lexicue_relevance_terms_won_total") == 1
     assert registry.get_sample_value("lexicue_relevance_windows_total", {"outcome": "changed"}) == 1
 

@@ -177,7 +177,7 @@ def test_relevant_selection_shows_what_is_fixed_and_what_is_left_to_each_window(
     assert "2 ranked terms are searched for each window; at most 5 that sound like it share 21 tokens" in page
 
 
-def test_a_first_transcript_shows_the_terms_it_would_be_decoded_again_with(client: TestClient) -> None:
+def test_a_first_transcript_shows_the_terms_it_would_be_looked_at_again_with(client: TestClient) -> None:
     asked = {"glossary": "clinic", "language": "en", "selection": "relevant", "heard": "We use sonar line daily."}
     shown = client.get("/prompt/preview", params=asked).json()
     assert shown["text"] == "Sonaline, Sonalift"

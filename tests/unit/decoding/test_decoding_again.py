@@ -1,14 +1,23 @@
-"""A window that is decoded once more, seen from the request."""
+"""A window that is looked at once more, seen from the request."""
 
 import asyncio
 
 import numpy as np
 
 from app.decoding.decoding import Decoding
-from app.decoding.request import ANY_LANGUAGE, DecodeOptions, Outcome, PromptSet, WindowRequest, WindowResult
+from app.decoding.request import (
+    ANY_LANGUAGE,
+    DecodeOptions,
+    Outcome,
+    PromptSet,
+    SecondLook,
+    WindowRequest,
+    WindowResult,
+)
 from app.errors import InternalError, LexicueError
 
 PROMPTS = PromptSet({ANY_LANGUAGE: (7, 8)})
+LOOK = SecondLook(PROMPTS, ((1, 2), (3,)))
 
 
 def window(index: int, language: str | None = "en") -> WindowRequest:
@@ -32,9 +41,9 @@ class Ends:
         self.ended += 1
 
 
-async def test_a_window_is_done_when_it_was_decoded_again() -> None:
-    async def again(first: WindowResult) -> PromptSet | None:
-        return PROMPTS if first.index == 0 else None
+async def test_a_window_is_done_when_it_was_looked_at_again() -> None:
+    async def again(first: WindowResult) -> SecondLook | None:
+        return LOOK if first.index == 0 else None
 
     ends = Ends()
     decoding = ends.decoding([window(0), window(1)], again)
@@ -42,12 +51,8 @@ async def test_a_window_is_done_when_it_was_decoded_again() -> None:
     decoding.add(decoding.queue.popleft(), result(1))
     await ends.queued.wait()
     (second,) = decoding.queue
-    assert (second.again, second.followed, second.prompts, second.options.word_timestamps) == (
-        True,
-        False,
-        PROMPTS,
-        False,
-    )
+    assert (second.again, second.followed, second.options.word_timestamps) == (True, False, False)
+    assert (second.prompts, second.texts) == (LOOK.prompts, LOOK.texts)
     assert not decoding.finished
     decoding.queue.popleft()
     decoding.add(second, result(0, "second"))
@@ -56,10 +61,10 @@ async def test_a_window_is_done_when_it_was_decoded_again() -> None:
     assert (ends.ended, decoding.unfinished_seconds) == (1, 0)
 
 
-async def test_the_second_decoding_of_one_window_does_not_hold_up_the_others() -> None:
+async def test_the_second_look_at_one_window_does_not_hold_up_the_others() -> None:
     hold = asyncio.Event()
 
-    async def wait(_: WindowResult) -> PromptSet | None:
+    async def wait(_: WindowResult) -> SecondLook | None:
         await hold.wait()
         return None
 
@@ -72,7 +77,7 @@ async def test_the_second_decoding_of_one_window_does_not_hold_up_the_others() -
 
 
 async def test_whoever_waits_is_answered_when_choosing_terms_fails() -> None:
-    async def fail(_: WindowResult) -> PromptSet | None:
+    async def fail(_: WindowResult) -> SecondLook | None:
         raise ValueError
 
     decoding = Ends().decoding([window(0)], fail)
@@ -81,12 +86,12 @@ async def test_whoever_waits_is_answered_when_choosing_terms_fails() -> None:
     assert isinstance(error, InternalError)
 
 
-async def test_a_request_that_is_cancelled_is_not_decoded_again() -> None:
+async def test_a_request_that_is_cancelled_is_not_looked_at_again() -> None:
     chosen = asyncio.Event()
 
-    async def again(_: WindowResult) -> PromptSet | None:
+    async def again(_: WindowResult) -> SecondLook | None:
         await chosen.wait()
-        return PROMPTS
+        return LOOK
 
     ends = Ends()
     decoding = ends.decoding([window(0)], again)
