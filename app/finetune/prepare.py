@@ -5,7 +5,6 @@ It may end at any point: what counts is on the output as whole files, and the ne
 """
 
 import json
-import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,8 +19,8 @@ from app.decoding.request import Task
 from app.errors import InvalidRequest
 from app.finetune.card import CARD, INDEX, REJECTS, REPORT, Totals, card, dataset_files, report
 from app.finetune.chunk import Job, Recipe, record_name
-from app.finetune.entries import Split
 from app.finetune.origin import ORIGIN, origin_of, require_same
+from app.finetune.output import remove_others, require_ours, unfinished_removed
 from app.finetune.plan import TERMS, Chunk, Division, Plan, make_plan
 from app.finetune.pool import Record, WorkerPool
 from app.finetune.ray_cluster import RayCluster
@@ -32,12 +31,6 @@ from app.finetune.target import Target, mel_bands
 from app.finetune.terms import TermFinder
 
 _VERSIONS = ("lexicue", "numpy", "av", "tokenizers", "pyarrow")
-# What this program may remove from an output folder: its own shards, records, indexes and unfinished files.
-_SPLITS = "|".join(Split)
-_OURS = re.compile(
-    rf"(records/)?({_SPLITS})/(\.[\w.-]+\.part|(shard|terms)-\d+\.(arrow|json)|state\.json|dataset_info\.json)"
-    rf"|(records/)?\.[\w.-]+\.part|{re.escape(REPORT)}|{re.escape(REJECTS)}|{re.escape(ORIGIN)}"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +72,8 @@ def prepare(source: Path, out: str, options: Options, tell: Callable[[Progress],
         options.validation, options.chunk_files, TermFinder(options.oversampled), TermFinder(options.held_out)
     )
     with storage.alone() as held:
-        _require_ours(storage)
-        with closing(_plan(source, options, division)) as plan:
+        require_ours(storage)
+        with closing(_plan(source, options, division)) as plan, unfinished_removed(storage):
             run = _Run(plan, storage, options, tell)
             run.begin(origin_of(plan, division))
             missing = run.missing()
@@ -144,9 +137,7 @@ class _Run:
             self._write_changed(name, text)
         expected = {f"{chunk.name}.arrow" for chunk in self._plan.chunks}
         expected |= {record_name(chunk.name) for chunk in self._plan.chunks} | {REPORT, REJECTS, ORIGIN} | set(files)
-        for name in self._storage.names():
-            if _OURS.fullmatch(name) and name not in expected:
-                self._storage.remove(name)
+        remove_others(self._storage, expected)
         return told
 
     def _records(self, jobs: Iterator[Job], held: int | None) -> Iterator[Record]:
@@ -228,9 +219,3 @@ def _told_options(options: Options, recipe: Recipe) -> dict[str, Any]:
         },
         "versions": recipe.versions,
     }
-
-
-def _require_ours(storage: Storage) -> None:
-    names = storage.names()
-    if names and not any(_OURS.fullmatch(name) for name in names):
-        raise InvalidRequest("The output folder holds other files; name a new or an empty one.", param="out")

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from app.finetune.columns import features_of
@@ -92,12 +94,11 @@ class ShardWriter:
         if rows:
             columns = [
                 _features([row.features for row in rows], self._mels),
-                *(
-                    pa.array([getattr(row, name) for row in rows], self._schema.field(column).type)
-                    for column, name in (("labels", "labels"), ("duration", "seconds"), ("start", "start"))
-                ),
-                pa.array([row.source for row in rows]),
-                pa.array([row.language for row in rows]),
+                _lists([row.labels for row in rows]),
+                _numbers(np.array([row.seconds for row in rows], dtype=np.float32), pa.float32()),
+                _numbers(np.array([row.start for row in rows], dtype=np.float32), pa.float32()),
+                _strings([row.source for row in rows]),
+                _strings([row.language for row in rows]),
             ]
             self._stream.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
             self._drain()
@@ -112,12 +113,31 @@ class ShardWriter:
         self._buffer.truncate()
 
 
+# Arrays are made of buffers: `pa.array` would import pandas first, which takes a worker as long as fifty recordings.
+
+
 def _features(rows: list[Features], mels: int) -> pa.Array:
     """Lists of lists over one flat buffer: no Python object for any of its numbers."""
-    flat = pa.array(np.concatenate(rows).reshape(-1))
-    bands = pa.ListArray.from_arrays(_offsets(len(rows) * mels, FRAMES), flat)
-    return pa.ListArray.from_arrays(_offsets(len(rows), mels), bands)
+    bands = pa.ListArray.from_arrays(
+        _offsets(np.full(len(rows) * mels, FRAMES)), _numbers(np.concatenate(rows).reshape(-1), pa.float16())
+    )
+    return pa.ListArray.from_arrays(_offsets(np.full(len(rows), mels)), bands)
 
 
-def _offsets(count: int, length: int) -> pa.Array:
-    return pa.array(np.arange(count + 1, dtype=np.int32) * length)
+def _lists(rows: Sequence[Sequence[int]]) -> pa.Array:
+    flat = np.fromiter((number for row in rows for number in row), dtype=np.int32)
+    return pa.ListArray.from_arrays(_offsets([len(row) for row in rows]), _numbers(flat, pa.int32()))
+
+
+def _strings(rows: Sequence[str]) -> pa.Array:
+    encoded = [row.encode() for row in rows]
+    offsets = _offsets([len(row) for row in encoded]).buffers()[1]
+    return pa.Array.from_buffers(pa.string(), len(rows), [None, offsets, pa.py_buffer(b"".join(encoded))])
+
+
+def _offsets(lengths: npt.ArrayLike) -> pa.Array:
+    return _numbers(np.concatenate(([0], np.cumsum(lengths))).astype(np.int32), pa.int32())
+
+
+def _numbers(numbers: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])

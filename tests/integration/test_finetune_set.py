@@ -11,9 +11,7 @@ from typer.testing import CliRunner
 
 from app.audio.decoder import decode_audio
 from app.cli.main import app as command
-from app.errors import Conflict, InternalError, InvalidRequest
 from app.finetune import pool
-from app.finetune.check import check
 from app.finetune.chunk import Job, prepare_chunk
 from app.finetune.prepare import Progress, prepare
 from app.finetune.sound import Long
@@ -92,23 +90,6 @@ def test_any_fsspec_address_gets_the_same_files(manifest: Path, tmp_path: Path, 
     assert load_from_disk(str(tmp_path / "far" / "set"))["train"].num_rows == told["rows"]["train"]
 
 
-def test_too_many_rejects_stop_the_run_and_it_goes_on_once_they_are_put_right(
-    tmp_path: Path, one_process: None
-) -> None:
-    manifest, out = make_clips(tmp_path / "clips", 12), tmp_path / "set"
-    with pytest.raises(InvalidRequest, match=r"2 of 12 .*bad_audio 1, silent 1.*limit of 5\.0%") as refused:
-        prepare(manifest, str(out), options(max_rejects=0.05), ignore)
-    assert refused.value.code == "too_many_rejects"
-    named = [json.loads(line)["source"] for line in (out / "rejects.jsonl").read_text().splitlines()]
-    assert named == ["clip00005.wav", "clip00007.wav"]
-    with pytest.raises(FileNotFoundError):
-        load_from_disk(str(out))
-    samples = decode_audio(CLIP, max_seconds=60).samples[: 16000 * 2]
-    for name in named:
-        write_wav(manifest.parent / name, samples)
-    assert prepare(manifest, str(out), options(max_rejects=0.0), ignore)["rows"] == {"train": 12}
-
-
 def test_terms_are_listed_again_or_kept_out_of_training(tmp_path: Path, one_process: None) -> None:
     manifest = make_clips(tmp_path / "clips", 12)
     chosen = options(oversampled=("country can do for you, 3",), times=4, held_out=("you, 1",))
@@ -137,67 +118,3 @@ def test_parts_of_a_recording_by_time_and_a_long_one_cut_by_choice(tmp_path: Pat
     cut = prepare(tmp_path / "m.jsonl", str(tmp_path / "b"), options(max_rejects=1.0, long=Long.CUT), ignore)
     assert cut["cut_to_30_s"] == 1
     assert load_from_disk(str(tmp_path / "b"))["test"][0]["duration"] == 30.0
-
-
-def test_check_finds_what_was_changed(manifest: Path, tmp_path: Path, one_process: None) -> None:
-    out = tmp_path / "set"
-    prepare(manifest, str(out), options(), ignore)
-    assert check(str(out), model_folder(), show=1, tick=ignore).problems == []
-    shard = out / "train" / "shard-00000.arrow"
-    content = bytearray(shard.read_bytes())
-    content[len(content) // 2] ^= 1
-    shard.write_bytes(content)
-    (out / "train" / "shard-00001.arrow").write_bytes(b"")
-    found = check(str(out), model_folder(), show=1, tick=ignore)
-    assert [problem.partition(":")[0] for problem in found.problems] == [
-        "train/shard-00000.arrow",
-        "train/shard-00001.arrow",
-    ]
-    looked = CliRunner().invoke(command, ["finetune", "check", str(out), "--model", str(model_folder())])
-    assert looked.exit_code == 1
-
-
-def test_a_folder_with_other_files_is_left_alone(manifest: Path, tmp_path: Path) -> None:
-    (tmp_path / "thesis.doc").touch()
-    with pytest.raises(InvalidRequest, match="other files"):
-        prepare(manifest, str(tmp_path), options(), ignore)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
-
-
-def test_a_second_run_on_the_same_folder_is_refused(
-    manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.finetune.storage._LOCK_TRIES", 1)
-    with (
-        Storage(str(tmp_path / "set")).alone(),
-        pytest.raises(Conflict, match="Another run"),
-    ):
-        prepare(manifest, str(tmp_path / "set"), options(), ignore)
-
-
-def test_a_recording_that_crashes_its_worker_is_counted_and_the_rest_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The workers run with a `Path.is_file` that dies of a fault at one file, as a codec with a bug would."""
-    manifest = make_clips(tmp_path / "clips", 4)
-    (tmp_path / "sitecustomize.py").write_text(
-        "import os, pathlib, signal\n"
-        "is_file = pathlib.Path.is_file\n"
-        "def fatal(self):\n"
-        "    if self.name == 'clip00002.wav':\n"
-        "        os.kill(os.getpid(), signal.SIGSEGV)\n"
-        "    return is_file(self)\n"
-        "pathlib.Path.is_file = fatal\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    told = prepare(manifest, str(tmp_path / "set"), options(workers=1), ignore)
-    assert told["rejects"] == {"crashed": 1}
-    assert told["rows"] == {"train": 3}
-
-
-def test_workers_that_cannot_start_end_the_run_with_a_reason(
-    manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool.sys, "executable", "/bin/false")
-    with pytest.raises(InternalError, match="exit code 1"):
-        prepare(manifest, str(tmp_path / "set"), options(), ignore)

@@ -1,20 +1,31 @@
 """Every form of input, and the chunks cut from it."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.decoding.request import Task
 from app.errors import InvalidRequest
 from app.finetune.chunk import Job, Recipe
 from app.finetune.entries import Entry, Reason, Reject
-from app.finetune.plan import Division, Plan, make_plan
+from app.finetune.plan import Division, Plan, chunk_sizes, make_plan
 from app.finetune.sound import Long
 from app.finetune.sources import read_source
 from app.finetune.terms import TermFinder
 
 RECIPE = Recipe("tokenizer.json", "0" * 64, 80, Task.TRANSCRIBE, Long.REJECT, 7200.0, {"numpy": "2"})
+PLANS: list[Plan] = []
+
+
+@pytest.fixture(autouse=True)
+def _close_plans() -> Iterator[None]:
+    yield
+    while PLANS:
+        PLANS.pop().close()
 
 
 def read(path: Path, content: str = "", language: str = "") -> list[Entry | Reject]:
@@ -88,8 +99,9 @@ def test_a_table_without_its_columns_is_refused(tmp_path: Path, header: str) -> 
 
 def plan_of(tmp_path: Path, entries: list[Entry | Reject], **division: object) -> Plan:
     options = {"validation": 0.0, "chunk_files": 3, "oversampled": TermFinder(()), "held_out": TermFinder(())}
-    (tmp_path / "scratch").mkdir(exist_ok=True)
-    return make_plan(entries, Division(**(options | division)), RECIPE, tmp_path, tmp_path / "scratch")  # type: ignore[arg-type]
+    plan = make_plan(entries, Division(**(options | division)), RECIPE, tmp_path)  # type: ignore[arg-type]
+    PLANS.append(plan)
+    return plan
 
 
 def test_chunks_hold_every_entry_once_and_jobs_survive_the_wire(tmp_path: Path) -> None:
@@ -121,3 +133,27 @@ def test_a_chunks_key_changes_with_its_recordings_and_text_only(tmp_path: Path) 
     (tmp_path / "4.wav").write_bytes(b"put right")
     changed = [chunk.key for chunk in plan_of(tmp_path, entries).chunks]
     assert (changed[0] == keys[0], changed[1] == keys[1]) == (True, False)
+
+
+@given(st.integers(0, 30_000), st.integers(1, 1000))
+def test_chunks_hold_all_and_never_grow(total: int, most: int) -> None:
+    sizes = list(chunk_sizes(total, most))
+    assert sum(sizes) == total
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(1 <= size <= most for size in sizes)
+
+
+@pytest.mark.parametrize("entries", [400, 1200, 10_000])
+@pytest.mark.parametrize("workers", [2, 4, 7])
+def test_workers_that_take_the_largest_chunk_first_end_together(entries: int, workers: int) -> None:
+    busy = [0] * workers
+    for size in chunk_sizes(entries, 500):
+        busy[busy.index(min(busy))] += size
+    assert max(busy) - min(busy) <= 32
+
+
+def test_entries_lie_in_no_file_that_a_kill_could_leave_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    plan = plan_of(tmp_path, [Entry("a.wav", "x", "en"), Reject("b.wav", Reason.NO_TEXT)])
+    assert [entry.source for entry in plan.job(plan.chunks[0], "").entries] == ["a.wav"]
+    assert list(tmp_path.iterdir()) == []
