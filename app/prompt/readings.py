@@ -103,7 +103,7 @@ def read_kana(kana: str) -> str:
         if char in "ッー・":
             continue
         if char in _SMALL_KANA and sounds:
-            sounds = sounds[:-1] + _SMALL_KANA[char]
+            sounds = ("w" if sounds == "u" else sounds[:-1]) + _SMALL_KANA[char]
             continue
         sounds += read_romaji(anyascii(char))
     return sounds

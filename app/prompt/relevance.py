@@ -25,6 +25,7 @@ _SURE = 0.2
 _SURE_PENALTY = 0.15
 NAMES_DOUBT = 0.7
 LEAST_RELEVANT = 1.1
+_LEAST_LISTED = 1.0
 MOST_OFFERED = 5
 MOST_PER_SPAN = 3
 # A term may be meant at several places of a window.
@@ -113,6 +114,8 @@ def _in_reading(text: str, pieces: Sequence[Piece], heard: Sequence[Unit], index
             form, at = spoken[row], int(nearest[row])
             similarity = float(likeness[row, at])
             rank = float(relevance[row, at]) + _WEIGHT * math.log(len(form.key))
+            if rank < _LEAST_LISTED:
+                continue
             if form.term not in best or rank > best[form.term][0]:
                 best[form.term] = rank, similarity, spans[at]
         for term, what in best.items():

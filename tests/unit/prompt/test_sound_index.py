@@ -46,3 +46,23 @@ def test_an_index_is_made_once_a_revision_of_its_ranked_terms() -> None:
     assert indexes.of(snapshot, "en") is index
     after = GlossarySnapshot("clinic", 2, terms=(*terms, Term("Nubrisk", sounds_like=("new brisk",))))
     assert indexes.of(after, "en").terms == {"Sonalift": ("Sonalift",), "Nubrisk": ("Nubrisk", "new brisk")}
+
+
+def test_an_edit_costs_what_it_changes_and_many_edits_do_not_pile_up() -> None:
+    names = [f"{first}{last}" for first in ("dar", "mun", "kesh", "pol") for last in ("tin", "gav", "lor", "bisk")]
+    index = as_index(names)
+    (whole,) = (part.segment for part in index._parts)
+    index = index.updated({name: (name,) for name in [*names[1:], "velmaris"]})
+    assert [part.segment for part in index._parts][0] is whole
+    assert names[0] not in str(found(index, f"we saw {names[0]} there"))
+    for number in range(40):
+        names[0] = f"vel{'abdegiklm'[number % 9]}{'oprst'[number % 5]}ax"
+        index = index.updated({name: (name,) for name in names})
+    assert len(index._parts) <= 8
+    assert found(index, f"we saw {names[0]} there") == found(as_index(names), f"we saw {names[0]} there")
+
+
+def test_sounds_that_are_taken_for_one_another_are_looked_up_as_one() -> None:
+    index = as_index(["룬디코", "塔维林", "Kubernetes"])
+    assert found(index, "룸디코")[0][2] == ["룬디코"]
+    assert found(index, "塔維尼的")[0][2] == ["塔维林"]
