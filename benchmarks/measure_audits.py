@@ -56,7 +56,7 @@ ON_THE_LIBRARY = {
     **{f"truncation-{c}": [*TRUNCATION, "--library", c] for c in ("initial_prompt", "hotwords", "batched")},
     "determinism-defaults": [*DETERMINISM, "--library", "initial_prompt", "--runs", "3"],
     "determinism-settings": [
-        *DETERMINISM, "--library", "initial_prompt", "--conditioning", "off", "--sampling", "both", "--runs", "3",
+        *DETERMINISM, "--library", "initial_prompt", "--conditioning", "off", "--sampling", "both", "--runs", "2",
     ],
     "recall-library": [*RECALL, *_each("--number", "5", "40"), "--library", "initial_prompt"],
 }  # fmt: skip
