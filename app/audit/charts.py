@@ -122,7 +122,7 @@ def _upright(x: float, rows: int, shown: str) -> Markup:
 
 
 def _label(row: int, label: str) -> Markup:
-    return _text(_LEFT - 10, _y(row) + 4, label if len(label) < 40 else label[:38] + "…", anchor="end")
+    return _text(_LEFT - 10, _y(row) + 4, label if len(label) < 36 else label[:34] + "…", anchor="end")
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> Markup:

@@ -23,7 +23,7 @@ def determinism_report(
         verdict=verdict.verdict,
         summary=verdict.summary,
         limits=_limits(findings, runs),
-        plots=[_shares(findings), *(_timeline(each) for each in findings if each.totals.divergences)],
+        plots=[plot for each in findings for plot in _plots(each)],
         tables=[_settings(findings), *(_files(each) for each in findings)],
         comparisons=[_comparison(each, file) for each, file in parted[:_COMPARISONS]],
     )
@@ -43,15 +43,16 @@ def _limits(findings: Sequence[SettingFinding], runs: int) -> list[str]:
     ]
 
 
-def _shares(findings: Sequence[SettingFinding]) -> Plot:
-    rows = []
-    for each in findings:
-        t = each.totals
-        rows.append(_bar(f"{each.label}: files the same", t.identical, t.files))
-        rows.append(_bar("divergences near a fallback", t.near_fallback, t.divergences))
-        rows.append(_bar("windows near a fallback", t.near, t.windows))
-    caption = "If fallbacks had no part in it, the second and the third row of a setting would be alike."
-    return Plot("Files that agree, and where the others part", caption, bars(rows))
+def _plots(finding: SettingFinding) -> list[Plot]:
+    t = finding.totals
+    rows = [
+        _bar("files the same", t.identical, t.files),
+        _bar("divergences near a fallback", t.near_fallback, t.divergences),
+        _bar("windows near a fallback", t.near, t.windows),
+    ]
+    caption = "If fallbacks had no part in it, the second and the third row would be alike."
+    shares = Plot(f"Files that agree, and where the others part: {finding.label}", caption, bars(rows))
+    return [shares, _timeline(finding)] if t.divergences else [shares]
 
 
 def _bar(label: str, part: int, whole: int) -> Bar:
