@@ -53,7 +53,7 @@ def test_an_edit_costs_what_it_changes_and_many_edits_do_not_pile_up() -> None:
     index = as_index(names)
     (whole,) = (part.segment for part in index._parts)
     index = index.updated({name: (name,) for name in [*names[1:], "velmaris"]})
-    assert [part.segment for part in index._parts][0] is whole
+    assert next(part.segment for part in index._parts) is whole
     assert names[0] not in str(found(index, f"we saw {names[0]} there"))
     for number in range(40):
         names[0] = f"vel{'abdegiklm'[number % 9]}{'oprst'[number % 5]}ax"
