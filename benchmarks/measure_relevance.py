@@ -19,6 +19,7 @@ from corpus import AUDIO, clips, difference, errors, interval, rate, transcribed
 
 from app.main import create_app
 from app.settings import Settings
+from app.telemetry import configure_logging
 
 BRANDS = {
     "en": ("Zephyra", "Klarvio", "Nubrisk", "Quorlex", "Tavellin", "Brightomo"),
@@ -77,6 +78,7 @@ async def main() -> None:
     parser.add_argument("--seed", type=int, default=3, help="of the made-up names around the Asian brands")
     parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
     options = parser.parse_args()
+    configure_logging(log_format="console", level="error")
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(Settings(_env_file=None, data_dir=Path(folder), log_level="error"))
         transport = httpx.ASGITransport(app=app)
