@@ -31,6 +31,7 @@ def recall_report(heard: Heard, advice: Advice, target: str) -> Report:
             "and nothing about other kinds of recordings.",
             "A term counts as heard when it stands there as a whole word, whatever its case; a right word in a wrong "
             "place counts too.",
+            "Where words are written without spaces, read the character error rate; the word error rate says little.",
             "Conditions with the spoken terms among others show what the model does with a prompt that has them. How "
             "often a real glossary brings the spoken ones is what the conditions without that knowledge show.",
         ],
