@@ -18,7 +18,7 @@ from app.decoding.request import (
     WindowResult,
 )
 from app.glossary.term import GlossarySnapshot, TermSelection
-from app.prompt.acceptance import Change, Gain, WindowSelection, accepted, weighed
+from app.prompt.acceptance import LEAST_GAIN, Change, Gain, WindowSelection, accepted, weighed
 from app.prompt.planner import RequestWords
 from app.prompt.relevance import Candidate, Piece
 from app.prompt.relevance_metrics import RelevanceMetrics
@@ -81,11 +81,11 @@ class SecondPass:
         if not chosen.offered:
             return None
         plan, text = chosen.plan, "".join(piece.text for piece in pieces)
-        texts = tuple(tuple(self._counter.encode(each)) for each in (text, *_with_each(text, chosen.offered)))
+        texts = tuple(tuple(self._counter.encode(each)) for each in _with_each(text, chosen.offered))
         if max(map(len, texts)) + plan.tokens > _MOST_TOKENS:
             return None
         selection = WindowSelection(result.index, chosen.offered, plan.sha256, plan.tokens)
-        return selection, SecondLook(PromptSet({ANY_LANGUAGE: plan.ids}), texts)
+        return selection, SecondLook(PromptSet({ANY_LANGUAGE: plan.ids}), texts, _written(result) + LEAST_GAIN)
 
     def _changed(self, segments: Sequence[DecodedSegment], changes: Sequence[Change]) -> tuple[DecodedSegment, ...]:
         """A change that reaches over the end of a segment belongs to the one it begins in."""
@@ -146,9 +146,10 @@ def _with_each(text: str, offers: Sequence[Candidate]) -> Iterator[str]:
 
 
 def _gains(first: WindowResult, scores: Sequence[TextScore]) -> list[Gain]:
-    """Over what was written: alone, the first decoding itself has told how likely that was."""
-    written = sum(piece.logprob * piece.tokens for piece in first.pieces)
-    return [
-        Gain(score.prompted - scores[0].prompted, None if score.alone is None else score.alone - written)
-        for score in scores[1:]
-    ]
+    written = _written(first)
+    return [Gain(score.prompted - written, None if score.alone is None else score.alone - written) for score in scores]
+
+
+def _written(first: WindowResult) -> float:
+    """Log-probability of the first transcript, as its own decoding has told."""
+    return sum(piece.logprob * piece.tokens for piece in first.pieces)

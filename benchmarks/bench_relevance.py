@@ -96,7 +96,7 @@ def _decoding(model: Path) -> None:
     assert second is not None
     spent = {"first": 0.0, "first, followed": 0.0, "second look": 0.0}
     windows, alternatives = 0, 0
-    for path in sorted((AUDIO / "brands").glob("*.flac")):
+    for path in sorted((AUDIO / "brands").glob("b[0-9]*.flac")):
         samples = decode_audio(path, max_seconds=60).samples
         plain = WindowRequest(path.name, 0, samples, PromptSet(), DecodeOptions("en"))
         followed = replace(plain, followed=True)
@@ -104,8 +104,8 @@ def _decoding(model: Path) -> None:
         look = asyncio.run(second.follow_up(heard))
         if look is None:
             continue
-        windows, alternatives = windows + 1, alternatives + len(look.texts) - 1
-        again = replace(plain, texts=look.texts, prompts=look.prompts)
+        windows, alternatives = windows + 1, alternatives + len(look.texts)
+        again = replace(plain, texts=look.texts, least=look.least, prompts=look.prompts)
         for _ in range(2):
             for name, request in (("first", plain), ("first, followed", followed), ("second look", again)):
                 spent[name] += _timed(lambda request=request: engine.decode([request]))[0]

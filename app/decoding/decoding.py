@@ -98,8 +98,8 @@ class Decoding:
             return
         self._firsts[window.index] = result
         options = replace(window.options, language=result.language, word_timestamps=False)
-        second = replace(window, prompts=look.prompts, texts=look.texts, options=options, followed=False)
-        self.queue.appendleft(second)
+        second = replace(window, options=options, followed=False, prompts=look.prompts, texts=look.texts)
+        self.queue.appendleft(replace(second, least=look.least))
         self._on_queued()
 
     def _done(self, window: WindowRequest, result: WindowResult) -> None:

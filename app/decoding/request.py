@@ -47,8 +47,8 @@ class DecodeOptions:
 class WindowRequest:
     """One window to decode. `samples`: shape (n,), 16 kHz, at most 30 s. `language` is None only for the window on
     which it is to be detected. `followed`: a second look may come, so say with what doubt each piece was written and
-    keep the encoder's output; `texts`: this is the second look, see SecondLook. `request_id` is the caller's, for the
-    log; two requests may bear one, `serial` tells them apart."""
+    keep the encoder's output; `texts`, `least`: this is the second look, see SecondLook. `request_id` is the caller's,
+    for the log; two requests may bear one, `serial` tells them apart."""
 
     request_id: str
     index: int
@@ -57,6 +57,7 @@ class WindowRequest:
     options: DecodeOptions
     followed: bool = False
     texts: tuple[tuple[int, ...], ...] = ()
+    least: float = 0.0
     serial: int = 0
 
     @property
@@ -67,11 +68,12 @@ class WindowRequest:
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """What a window that has been decoded may have been, too. `texts`: token ids, first those of what was written, to
-    be scored after `prompts` and alone."""
+    """What a window that has been decoded may have been, too. `texts`: token ids, to be scored after `prompts` and,
+    where that gives `least` or more, alone."""
 
     prompts: PromptSet
     texts: tuple[tuple[int, ...], ...]
+    least: float
 
 
 @dataclass(frozen=True, slots=True)

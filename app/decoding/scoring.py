@@ -11,9 +11,6 @@ from faster_whisper.tokenizer import Tokenizer
 
 from app.decoding.request import Outcome, TextScore, WindowRequest, WindowResult
 
-# A text that its prompt makes less likely than the first one by this much is not worth being read without the prompt;
-# measured in docs/adr/0080.
-_WORTH_READING_ALONE = -6.0
 _LEAST_PROBABILITY = 1e-9
 # Only the probabilities are wanted: the frames over which words are placed in time may be few.
 _FRAMES, _MEDIAN_WIDTH = 2, 1
@@ -38,6 +35,5 @@ def look_again(
     scores: list[TextScore] = []
     for text in request.texts:
         score = logprob(prompted, text)
-        worth = scores and score - scores[0].prompted >= _WORTH_READING_ALONE
-        scores.append(TextScore(score, logprob(alone, text) if worth else None))
+        scores.append(TextScore(score, logprob(alone, text) if score >= request.least else None))
     return WindowResult(request.index, language, 1.0, Outcome.DECODED, "scored", scores=tuple(scores))

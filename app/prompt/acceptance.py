@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 
 from app.prompt.relevance import Candidate
 
-# Evidence is what a text with the term gains over the first one in log-probability, with the terms in the prompt and,
-# for half as much, without: a prompt alone makes any of its words likely. A likeness of sound speaks for the term.
+# Evidence is what a text with the term gains in log-probability over what was written, with the terms in the prompt
+# and, for half as much, without: a prompt alone makes any of its words likely. A likeness of sound speaks for the term.
 _ALONE_WEIGHT = 0.5
 _SIMILARITY_WEIGHT = 20.0
-_SIMILARITY_BY_CHANCE = 0.5
+_SIMILARITY_BY_CHANCE = 0.4
+# What a prompt with the term in it makes less likely than this is not worth asking any further.
+LEAST_GAIN = -10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Natural logarithm of how many times likelier the window's text is with a term in place of what was heard: after
-    the prompt, and alone; None where the prompt already speaks against it."""
+    """Natural logarithm of how many times likelier the window's text is with a term in place of what was heard than
+    what was written without any: after the prompt, and alone; None where the prompt already speaks against it."""
 
     prompted: float
     alone: float | None

@@ -97,7 +97,7 @@ async def test_two_requests_of_one_id_are_each_looked_at_again_with_their_own_so
     async def looked_at_twice(part: Samples) -> tuple[TextScore, ...]:
         async def score(result: WindowResult) -> SecondLook:
             written = tuple(token for segment in result.segments for token in segment.tokens)
-            return SecondLook(PromptSet(), (written, written[:-3]))
+            return SecondLook(PromptSet(), (written, written[:-3]), -100.0)
 
         decoding = dispatcher.submit("one id", [part], PromptSet(), DecodeOptions("en"), follow_up=score)
         (result,) = [result async for result in decoding]

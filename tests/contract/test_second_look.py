@@ -33,6 +33,7 @@ def look(*texts: str, prompt: str = "") -> WindowRequest:
         PromptSet({ANY_LANGUAGE: ids}),
         DecodeOptions("en"),
         texts=tuple(tuple(counter.encode(text)) for text in texts),
+        least=-25.0,
     )
 
 

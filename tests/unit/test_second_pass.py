@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from app.decoding.request import DecodedSegment, DecodedWord, HeardPiece, Outcome, TextScore, WindowResult
@@ -23,9 +24,9 @@ class Bytes:
         return list(text.encode())
 
 
-def scored(first: float, with_term: float) -> WindowResult:
-    """A second look that found these log-probabilities after the prompt, and the first's own alone."""
-    scores = (TextScore(first, None), TextScore(with_term, -6.0))
+def scored(prompted: float, alone: float) -> WindowResult:
+    """A second look that found these log-probabilities for the text with the term."""
+    scores = (TextScore(prompted, alone),)
     return WindowResult(0, "en", 1.0, Outcome.DECODED, "scored", scores=scores)
 
 
@@ -54,7 +55,8 @@ async def test_the_second_prompt_holds_the_relevant_terms_and_the_pinned_last() 
     look = await second_pass(CollectorRegistry()).follow_up(result(["Ask about Kermlift today."], "Kermlift"))
     assert look is not None
     assert bytes(look.prompts.ids("en")).decode().strip() == "Kirmlift, Velmaris"
-    assert [bytes(text).decode() for text in look.texts] == [" Ask about Kermlift today.", " Ask about Kirmlift today."]
+    assert [bytes(text).decode() for text in look.texts] == [" Ask about Kirmlift today."]
+    assert look.least == pytest.approx(-1.2 - 3 * 0.02 - 10)
 
 
 async def test_a_window_that_no_rung_was_content_with_is_looked_at_again() -> None:
@@ -64,7 +66,7 @@ async def test_a_window_that_no_rung_was_content_with_is_looked_at_again() -> No
 
 async def test_the_first_text_stands_where_it_explains_the_sound_better() -> None:
     made = second_pass(CollectorRegistry())
-    first = result(["Ask about Kermlift today."], "Kermlift", scored(-4.0, -30.0))
+    first = result(["Ask about Kermlift today."], "Kermlift", scored(-9.0, -30.0))
     assert await made.follow_up(first) is not None
     assert made.settle(first).segments == first.segments
     (selection,) = made.selections
@@ -84,7 +86,7 @@ async def test_the_term_stands_in_segment_and_words_and_in_the_account() -> None
     made = second_pass(registry)
     first = result(["He prescribed Zent Gryamab", "and left."], "Zent Gryamab")
     assert await made.follow_up(first) is not None
-    settled = made.settle(result(["He prescribed Zent Gryamab", "and left."], "Zent Gryamab", scored(-9.0, -4.0)))
+    settled = made.settle(result(["He prescribed Zent Gryamab", "and left."], "Zent Gryamab", scored(-1.0, -6.0)))
     assert [segment.text for segment in settled.segments] == [" He prescribed Zentgreomab", " and left."]
     assert [word.text for word in settled.segments[0].words or ()] == [" He", " prescribed", " Zentgreomab"]
     assert bytes(settled.segments[0].tokens).decode() == " He prescribed Zentgreomab"

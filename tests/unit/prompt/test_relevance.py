@@ -76,7 +76,7 @@ def offer(term: str, start: int, heard: str, similarity: float) -> Candidate:
 def test_a_term_that_explains_the_sound_better_is_taken() -> None:
     (change,) = accepted(weighed([offer("Kirmlift", 21, "Kermlift", 0.9)], [Gain(2.0, -3.0)]))
     assert (change.start, change.end, change.heard, change.text) == (21, 29, "Kermlift", "Kirmlift")
-    assert change.evidence == 8.5
+    assert change.evidence == 10.5
 
 
 def test_a_prompt_alone_does_not_put_a_term_where_something_else_was_said() -> None:
