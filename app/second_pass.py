@@ -3,12 +3,14 @@ the window with the terms that were won, and the account of both. Event loop thr
 since 100,000 terms take longer than the loop may stand still."""
 
 import asyncio
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from app.decoding.request import (
     ANY_LANGUAGE,
+    AskedText,
     DecodedSegment,
     DecodedWord,
     Outcome,
@@ -18,7 +20,17 @@ from app.decoding.request import (
     WindowResult,
 )
 from app.glossary.term import GlossarySnapshot, TermSelection
-from app.prompt.acceptance import LEAST_GAIN, Change, Gain, WindowSelection, accepted, weighed
+from app.prompt.acceptance import (
+    LEAST_GAIN,
+    LEAST_GAIN_OF_SEVERAL,
+    PROMPT_COST,
+    Change,
+    Gain,
+    WindowSelection,
+    accepted,
+    at_several_places,
+    weighed,
+)
 from app.prompt.planner import RequestWords
 from app.prompt.relevance import Candidate, Piece
 from app.prompt.relevance_metrics import RelevanceMetrics
@@ -69,7 +81,7 @@ class SecondPass:
         again = result.again
         if selection is None or again is None:
             return result
-        offers = weighed(selection.offered, _gains(result, again.scores))
+        offers = weighed(selection.offered, _gains(result, again.scores, selection.offered))
         changes = accepted(offers)
         self.selections.append(replace(selection, offered=offers, changes=changes))
         self._metrics.tried(len(selection.offered), len(changes), again.seconds)
@@ -80,12 +92,19 @@ class SecondPass:
         chosen = self._chooser.choose(self._snapshot, pieces, language=result.language, words=self._words)
         if not chosen.offered:
             return None
-        plan, text = chosen.plan, "".join(piece.text for piece in pieces)
-        texts = tuple(tuple(self._counter.encode(each)) for each in _with_each(text, chosen.offered))
-        if max(map(len, texts)) + plan.tokens > _MOST_TOKENS:
+        plan, texts = chosen.plan, self._asked(result, chosen.offered)
+        if max(len(text.ids) for text in texts) + plan.tokens > _MOST_TOKENS:
             return None
         selection = WindowSelection(result.index, chosen.offered, plan.sha256, plan.tokens)
-        return selection, SecondLook(PromptSet({ANY_LANGUAGE: plan.ids}), texts, _written(result) + LEAST_GAIN)
+        return selection, SecondLook(PromptSet({ANY_LANGUAGE: plan.ids}), texts)
+
+    def _asked(self, result: WindowResult, offers: Sequence[Candidate]) -> tuple[AskedText, ...]:
+        """A text for each offer; before them the first one, where its score after the prompt is wanted, too."""
+        text, several = "".join(piece.text for piece in result.pieces), at_several_places(offers)
+        least = _written(result) + (LEAST_GAIN_OF_SEVERAL if several else LEAST_GAIN)
+        asked = [AskedText(tuple(self._counter.encode(each)), least) for each in _with_each(text, offers)]
+        first = [AskedText(tuple(self._counter.encode(text)), math.inf)] if several else []
+        return (*first, *asked)
 
     def _changed(self, segments: Sequence[DecodedSegment], changes: Sequence[Change]) -> tuple[DecodedSegment, ...]:
         """A change that reaches over the end of a segment belongs to the one it begins in."""
@@ -145,9 +164,13 @@ def _with_each(text: str, offers: Sequence[Candidate]) -> Iterator[str]:
     return (f"{text[: offer.start]}{offer.term}{text[offer.end :]}" for offer in offers)
 
 
-def _gains(first: WindowResult, scores: Sequence[TextScore]) -> list[Gain]:
+def _gains(first: WindowResult, scores: Sequence[TextScore], offers: Sequence[Candidate]) -> list[Gain]:
     written = _written(first)
-    return [Gain(score.prompted - written, None if score.alone is None else score.alone - written) for score in scores]
+    with_prompt = scores[0].prompted + PROMPT_COST if len(scores) > len(offers) else written
+    return [
+        Gain(score.prompted - with_prompt, None if score.alone is None else score.alone - written)
+        for score in scores[-len(offers) :]
+    ]
 
 
 def _written(first: WindowResult) -> float:

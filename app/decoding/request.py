@@ -47,7 +47,7 @@ class DecodeOptions:
 class WindowRequest:
     """One window to decode. `samples`: shape (n,), 16 kHz, at most 30 s. `language` is None only for the window on
     which it is to be detected. `followed`: a second look may come, so say with what doubt each piece was written and
-    keep the encoder's output; `texts`, `least`: this is the second look, see SecondLook. `request_id` is the caller's,
+    keep the encoder's output; `texts`: this is the second look, see SecondLook. `request_id` is the caller's,
     for the log; two requests may bear one, `serial` tells them apart."""
 
     request_id: str
@@ -56,8 +56,7 @@ class WindowRequest:
     prompts: PromptSet
     options: DecodeOptions
     followed: bool = False
-    texts: tuple[tuple[int, ...], ...] = ()
-    least: float = 0.0
+    texts: tuple["AskedText", ...] = ()
     serial: int = 0
 
     @property
@@ -68,11 +67,17 @@ class WindowRequest:
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """What a window that has been decoded may have been, too. `texts`: token ids, to be scored after `prompts` and,
-    where that gives `least` or more, alone."""
+    """What a window that has been decoded may have been, too: texts to be scored after `prompts`."""
 
     prompts: PromptSet
-    texts: tuple[tuple[int, ...], ...]
+    texts: tuple["AskedText", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedText:
+    """Token ids of a text. Where its score after the prompt is `least` or more, it is to be scored alone as well."""
+
+    ids: tuple[int, ...]
     least: float
 
 

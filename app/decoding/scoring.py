@@ -34,6 +34,6 @@ def look_again(
 
     scores: list[TextScore] = []
     for text in request.texts:
-        score = logprob(prompted, text)
-        scores.append(TextScore(score, logprob(alone, text) if score >= request.least else None))
+        score = logprob(prompted, text.ids)
+        scores.append(TextScore(score, logprob(alone, text.ids) if score >= text.least else None))
     return WindowResult(request.index, language, 1.0, Outcome.DECODED, "scored", scores=tuple(scores))

@@ -16,6 +16,10 @@ _SIMILARITY_WEIGHT = 20.0
 _SIMILARITY_BY_CHANCE = 0.4
 # What a prompt with the term in it makes less likely than this is not worth asking any further.
 LEAST_GAIN = -10.0
+# Where terms may have been meant at several places, the prompt takes from what was written at the others, so that is
+# measured; by itself it takes this much.
+LEAST_GAIN_OF_SEVERAL = -30.0
+PROMPT_COST = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,10 @@ class WindowSelection:
 def weighed(offers: Sequence[Candidate], gains: Sequence[Gain]) -> tuple[Candidate, ...]:
     """The offers with the evidence for each: 0 or more and it is likelier than what was heard."""
     return tuple(replace(offer, evidence=_evidence(offer, gain)) for offer, gain in zip(offers, gains, strict=True))
+
+
+def at_several_places(offers: Sequence[Candidate]) -> bool:
+    return any(not offers[0].overlaps(offer) for offer in offers)
 
 
 def accepted(offers: Sequence[Candidate]) -> tuple[Change, ...]:

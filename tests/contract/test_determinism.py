@@ -17,7 +17,15 @@ from app.decoding.dispatcher import Dispatcher
 from app.decoding.engine import EngineConfig
 from app.decoding.metrics import DecodingMetrics
 from app.decoding.model_files import resolve_model
-from app.decoding.request import DecodedSegment, DecodeOptions, PromptSet, SecondLook, TextScore, WindowResult
+from app.decoding.request import (
+    AskedText,
+    DecodedSegment,
+    DecodeOptions,
+    PromptSet,
+    SecondLook,
+    TextScore,
+    WindowResult,
+)
 
 JFK = Path(__file__).parents[1] / "data" / "audio" / "jfk.mp3"
 
@@ -97,7 +105,7 @@ async def test_two_requests_of_one_id_are_each_looked_at_again_with_their_own_so
     async def looked_at_twice(part: Samples) -> tuple[TextScore, ...]:
         async def score(result: WindowResult) -> SecondLook:
             written = tuple(token for segment in result.segments for token in segment.tokens)
-            return SecondLook(PromptSet(), (written, written[:-3]), -100.0)
+            return SecondLook(PromptSet(), (AskedText(written, -100.0), AskedText(written[:-3], -100.0)))
 
         decoding = dispatcher.submit("one id", [part], PromptSet(), DecodeOptions("en"), follow_up=score)
         (result,) = [result async for result in decoding]

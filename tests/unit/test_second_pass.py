@@ -1,5 +1,6 @@
 """Selection by relevance for one request, without a model."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -55,8 +56,24 @@ async def test_the_second_prompt_holds_the_relevant_terms_and_the_pinned_last() 
     look = await second_pass(CollectorRegistry()).follow_up(result(["Ask about Kermlift today."], "Kermlift"))
     assert look is not None
     assert bytes(look.prompts.ids("en")).decode().strip() == "Kirmlift, Velmaris"
-    assert [bytes(text).decode() for text in look.texts] == [" Ask about Kirmlift today."]
-    assert look.least == pytest.approx(-1.2 - 3 * 0.02 - 10)
+    assert [bytes(text.ids).decode() for text in look.texts] == [" Ask about Kirmlift today."]
+    assert look.texts[0].least == pytest.approx(-1.2 - 3 * 0.02 - 10)
+
+
+async def test_where_terms_may_have_been_meant_at_two_places_the_first_text_is_scored_with_the_prompt_too() -> None:
+    made = second_pass(CollectorRegistry())
+    first = result(["Kermlift or Zent Gryamab", "today."], "Kermlift Zent Gryamab")
+    look = await made.follow_up(first)
+    assert look is not None
+    texts = [bytes(text.ids).decode() for text in look.texts]
+    assert texts[0] == " Kermlift or Zent Gryamab today."
+    assert set(texts[1:]) == {" Kirmlift or Zent Gryamab today.", " Kermlift or Zentgreomab today."}
+    assert look.texts[0].least == math.inf  # that it is likely alone is known
+    scores = (TextScore(-20.0, None), TextScore(-14.0, -8.0), TextScore(-29.0, -30.0))
+    again = WindowResult(0, "en", 1.0, Outcome.DECODED, "scored", scores=scores)
+    settled = made.settle(replace(first, again=again))
+    assert len(made.selections[0].changes) == 1
+    assert "".join(segment.text for segment in settled.segments) == texts[1]
 
 
 async def test_a_window_that_no_rung_was_content_with_is_looked_at_again() -> None:
