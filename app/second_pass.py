@@ -3,14 +3,12 @@ the window with the terms that were won, and the account of both. Event loop thr
 since 100,000 terms take longer than the loop may stand still."""
 
 import asyncio
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from app.decoding.request import (
     ANY_LANGUAGE,
-    AskedText,
     DecodedSegment,
     DecodedWord,
     Outcome,
@@ -21,8 +19,6 @@ from app.decoding.request import (
 )
 from app.glossary.term import GlossarySnapshot, TermSelection
 from app.prompt.acceptance import (
-    LEAST_GAIN,
-    LEAST_GAIN_OF_SEVERAL,
     PROMPT_COST,
     Change,
     Gain,
@@ -92,19 +88,18 @@ class SecondPass:
         chosen = self._chooser.choose(self._snapshot, pieces, language=result.language, words=self._words)
         if not chosen.offered:
             return None
-        plan, texts = chosen.plan, self._asked(result, chosen.offered)
-        if max(len(text.ids) for text in texts) + plan.tokens > _MOST_TOKENS:
+        plan, texts = chosen.plan, self._asked(pieces, chosen.offered)
+        if max(map(len, texts)) + plan.tokens > _MOST_TOKENS:
             return None
         selection = WindowSelection(result.index, chosen.offered, plan.sha256, plan.tokens)
-        return selection, SecondLook(PromptSet({ANY_LANGUAGE: plan.ids}), texts)
+        written = None if at_several_places(chosen.offered) else _written(result)
+        return selection, SecondLook(PromptSet({ANY_LANGUAGE: plan.ids}), texts, written)
 
-    def _asked(self, result: WindowResult, offers: Sequence[Candidate]) -> tuple[AskedText, ...]:
+    def _asked(self, pieces: Sequence[Piece], offers: Sequence[Candidate]) -> tuple[tuple[int, ...], ...]:
         """A text for each offer; before them the first one, where its score after the prompt is wanted, too."""
-        text, several = "".join(piece.text for piece in result.pieces), at_several_places(offers)
-        least = _written(result) + (LEAST_GAIN_OF_SEVERAL if several else LEAST_GAIN)
-        asked = [AskedText(tuple(self._counter.encode(each)), least) for each in _with_each(text, offers)]
-        first = [AskedText(tuple(self._counter.encode(text)), math.inf)] if several else []
-        return (*first, *asked)
+        text = "".join(piece.text for piece in pieces)
+        first = [text] if at_several_places(offers) else []
+        return tuple(tuple(self._counter.encode(each)) for each in (*first, *_with_each(text, offers)))
 
     def _changed(self, segments: Sequence[DecodedSegment], changes: Sequence[Change]) -> tuple[DecodedSegment, ...]:
         """A change that reaches over the end of a segment belongs to the one it begins in."""
@@ -160,17 +155,29 @@ def _pieces(result: WindowResult) -> tuple[Piece, ...]:
 
 
 def _with_each(text: str, offers: Sequence[Candidate]) -> Iterator[str]:
-    """The text with one of the offers in place of what was heard, for each of them."""
-    return (f"{text[: offer.start]}{offer.term}{text[offer.end :]}" for offer in offers)
+    """The text with one of the terms in place of all that was heard alike, for each of `_asked_once`."""
+    for term, heard in _asked_once(offers):
+        spoken = text
+        for offer in sorted(offers, key=lambda offer: -offer.start):
+            if (offer.term, offer.heard) == (term, heard):
+                spoken = f"{spoken[: offer.start]}{term}{spoken[offer.end :]}"
+        yield spoken
+
+
+def _asked_once(offers: Sequence[Candidate]) -> list[tuple[str, str]]:
+    """What is asked of the model: terms with what was heard for them, wherever and however often."""
+    return list(dict.fromkeys((offer.term, offer.heard) for offer in offers))
 
 
 def _gains(first: WindowResult, scores: Sequence[TextScore], offers: Sequence[Candidate]) -> list[Gain]:
-    written = _written(first)
-    with_prompt = scores[0].prompted + PROMPT_COST if len(scores) > len(offers) else written
-    return [
-        Gain(score.prompted - with_prompt, None if score.alone is None else score.alone - written)
-        for score in scores[-len(offers) :]
-    ]
+    """For each offer; where the first text was scored after the prompt, too, over that."""
+    asked, written = _asked_once(offers), _written(first)
+    with_prompt = scores[0].prompted + PROMPT_COST if len(scores) > len(asked) else written
+    gains = {
+        what: Gain(score.prompted - with_prompt, None if score.alone is None else score.alone - written)
+        for what, score in zip(asked, scores[-len(asked) :], strict=True)
+    }
+    return [gains[offer.term, offer.heard] for offer in offers]
 
 
 def _written(first: WindowResult) -> float:

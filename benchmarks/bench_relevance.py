@@ -104,8 +104,8 @@ def _decoding(model: Path) -> None:
         look = asyncio.run(second.follow_up(heard))
         if look is None:
             continue
-        windows, alternatives = windows + 1, alternatives + len(second._offers[0].offered)
-        again = replace(plain, texts=look.texts, prompts=look.prompts)
+        windows, alternatives = windows + 1, alternatives + len({offer.term for offer in second._offers[0].offered})
+        again = replace(plain, texts=look.texts, written=look.written, prompts=look.prompts)
         for _ in range(2):
             for name, request in (("first", plain), ("first, followed", followed), ("second look", again)):
                 spent[name] += _timed(lambda request=request: engine.decode([request]))[0]

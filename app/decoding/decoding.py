@@ -99,7 +99,7 @@ class Decoding:
         self._firsts[window.index] = result
         options = replace(window.options, language=result.language, word_timestamps=False)
         second = replace(window, options=options, followed=False, prompts=look.prompts, texts=look.texts)
-        self.queue.appendleft(second)
+        self.queue.appendleft(replace(second, written=look.written))
         self._on_queued()
 
     def _done(self, window: WindowRequest, result: WindowResult) -> None:

@@ -47,8 +47,8 @@ class DecodeOptions:
 class WindowRequest:
     """One window to decode. `samples`: shape (n,), 16 kHz, at most 30 s. `language` is None only for the window on
     which it is to be detected. `followed`: a second look may come, so say with what doubt each piece was written and
-    keep the encoder's output; `texts`: this is the second look, see SecondLook. `request_id` is the caller's,
-    for the log; two requests may bear one, `serial` tells them apart."""
+    keep the encoder's output; `texts`, `written`: this is the second look, see SecondLook. `request_id` is the
+    caller's, for the log; two requests may bear one, `serial` tells them apart."""
 
     request_id: str
     index: int
@@ -56,7 +56,8 @@ class WindowRequest:
     prompts: PromptSet
     options: DecodeOptions
     followed: bool = False
-    texts: tuple["AskedText", ...] = ()
+    texts: tuple[tuple[int, ...], ...] = ()
+    written: float | None = None
     serial: int = 0
 
     @property
@@ -67,18 +68,13 @@ class WindowRequest:
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """What a window that has been decoded may have been, too: texts to be scored after `prompts`."""
+    """What a window that has been decoded may have been, too. `texts`: token ids, to be scored after `prompts`, and
+    alone where that does not speak against them. `written`: log-probability of what was written; None for that of the
+    first of the texts, after the prompt."""
 
     prompts: PromptSet
-    texts: tuple["AskedText", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AskedText:
-    """Token ids of a text. Where its score after the prompt is `least` or more, it is to be scored alone as well."""
-
-    ids: tuple[int, ...]
-    least: float
+    texts: tuple[tuple[int, ...], ...]
+    written: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,8 @@ from app.prompt.relevance import Candidate
 _ALONE_WEIGHT = 0.5
 _SIMILARITY_WEIGHT = 20.0
 _SIMILARITY_BY_CHANCE = 0.4
-# What a prompt with the term in it makes less likely than this is not worth asking any further.
-LEAST_GAIN = -10.0
 # Where terms may have been meant at several places, the prompt takes from what was written at the others, so that is
-# measured; by itself it takes this much.
-LEAST_GAIN_OF_SEVERAL = -30.0
+# measured; at one place it takes about this much.
 PROMPT_COST = 2.0
 
 
@@ -62,7 +59,9 @@ def weighed(offers: Sequence[Candidate], gains: Sequence[Gain]) -> tuple[Candida
 
 
 def at_several_places(offers: Sequence[Candidate]) -> bool:
-    return any(not offers[0].overlaps(offer) for offer in offers)
+    """Whether different things were heard, and not one, perhaps several times."""
+    first = offers[0]
+    return any(offer.heard != first.heard and not first.overlaps(offer) for offer in offers)
 
 
 def accepted(offers: Sequence[Candidate]) -> tuple[Change, ...]:

@@ -6,7 +6,7 @@ The measurements behind every figure here are in docs/adr/0080-relevant-terms.md
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -141,6 +141,22 @@ def offered(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
             chosen.append(candidate)
             terms.add(candidate.term)
     return tuple(chosen)
+
+
+def repeated(offers: Sequence[Candidate], text: str) -> tuple[Candidate, ...]:
+    """The offers, and each at the other places where the same was heard: what is said twice is misheard twice."""
+    found = list(offers)
+    parts = units(text)
+    starts, ends = {unit.start for unit in parts}, {unit.end for unit in parts}
+    for offer in offers:
+        at = text.find(offer.heard)
+        while at >= 0:
+            again = replace(offer, start=at, end=at + len(offer.heard))
+            whole = again.start in starts and again.end in ends
+            if whole and not any(other.term == offer.term and other.overlaps(again) for other in found):
+                found.append(again)
+            at = text.find(offer.heard, again.end)
+    return tuple(found)
 
 
 def _places(heard: Sequence[Unit], index: SoundIndex) -> Iterator[tuple[list[_Span], list[Spoken]]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.glossary.term import GlossarySnapshot
 from app.prompt.plan import PromptPlan
 from app.prompt.planner import PromptPlanner, RequestWords
-from app.prompt.relevance import Candidate, Piece, candidates, offered
+from app.prompt.relevance import Candidate, Piece, candidates, offered, repeated
 from app.prompt.term_indexes import TermIndexes
 
 
@@ -39,4 +39,5 @@ class WindowTermsChooser:
         texts = list(dict.fromkeys(offer.term for offer in offers))
         plan = self._planner.plan(snapshot, language=language, words=words, profile=profile, ranked=texts)
         kept = {term.text for term in plan.kept}
-        return WindowTerms(plan, tuple(offer for offer in offers if offer.term in kept))
+        text = "".join(piece.text for piece in pieces)
+        return WindowTerms(plan, repeated([offer for offer in offers if offer.term in kept], text))

@@ -18,7 +18,6 @@ from app.decoding.engine import EngineConfig
 from app.decoding.metrics import DecodingMetrics
 from app.decoding.model_files import resolve_model
 from app.decoding.request import (
-    AskedText,
     DecodedSegment,
     DecodeOptions,
     PromptSet,
@@ -105,7 +104,7 @@ async def test_two_requests_of_one_id_are_each_looked_at_again_with_their_own_so
     async def looked_at_twice(part: Samples) -> tuple[TextScore, ...]:
         async def score(result: WindowResult) -> SecondLook:
             written = tuple(token for segment in result.segments for token in segment.tokens)
-            return SecondLook(PromptSet(), (AskedText(written, -100.0), AskedText(written[:-3], -100.0)))
+            return SecondLook(PromptSet(), (written, written[:-3]), -90.0)
 
         decoding = dispatcher.submit("one id", [part], PromptSet(), DecodeOptions("en"), follow_up=score)
         (result,) = [result async for result in decoding]

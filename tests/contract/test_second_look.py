@@ -9,7 +9,7 @@ import pytest
 from app.audio.decoder import decode_audio
 from app.decoding.engine import EngineConfig
 from app.decoding.model_files import resolve_model
-from app.decoding.request import ANY_LANGUAGE, AskedText, DecodeOptions, PromptSet, WindowRequest
+from app.decoding.request import ANY_LANGUAGE, DecodeOptions, PromptSet, WindowRequest
 from app.decoding.whisper import WhisperEngine
 from app.prompt.tokens import WhisperTokens
 
@@ -32,7 +32,8 @@ def look(*texts: str, prompt: str = "") -> WindowRequest:
         decode_audio(JFK, max_seconds=60).samples,
         PromptSet({ANY_LANGUAGE: ids}),
         DecodeOptions("en"),
-        texts=tuple(AskedText(tuple(counter.encode(text)), -25.0) for text in texts),
+        texts=tuple(tuple(counter.encode(text)) for text in texts),
+        written=-15.0,
     )
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from app.decoding.decoding import Decoding
 from app.decoding.request import (
     ANY_LANGUAGE,
-    AskedText,
     DecodeOptions,
     Outcome,
     PromptSet,
@@ -18,7 +17,7 @@ from app.decoding.request import (
 from app.errors import InternalError, LexicueError
 
 PROMPTS = PromptSet({ANY_LANGUAGE: (7, 8)})
-LOOK = SecondLook(PROMPTS, (AskedText((1, 2), -12.5), AskedText((3,), -12.5)))
+LOOK = SecondLook(PROMPTS, ((1, 2), (3,)), -12.5)
 
 
 def window(index: int, language: str | None = "en") -> WindowRequest:
@@ -53,7 +52,7 @@ async def test_a_window_is_done_when_it_was_looked_at_again() -> None:
     await ends.queued.wait()
     (second,) = decoding.queue
     assert (second.again, second.followed, second.options.word_timestamps) == (True, False, False)
-    assert (second.prompts, second.texts) == (LOOK.prompts, LOOK.texts)
+    assert (second.prompts, second.texts, second.written) == (LOOK.prompts, LOOK.texts, LOOK.written)
     assert not decoding.finished
     decoding.queue.popleft()
     decoding.add(second, result(0, "second"))
