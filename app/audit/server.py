@@ -46,13 +46,19 @@ class OpenAIServer:
         if response.is_error:
             return _refusal(response)
         body = _json(response)
+        try:
+            pieces = _openai_pieces(body.get("segments") or [])
+        except (AttributeError, TypeError, ValueError):
+            raise InvalidRequest(
+                f"{self._client.base_url} answers with segments of another shape than OpenAI's."
+            ) from None
         if "text" not in body:
             raise InvalidRequest(
                 f"{self._client.base_url} answers without a text: it speaks another language than OpenAI's."
             )
         return Answer(
             text=str(body["text"]).strip(),
-            pieces=_openai_pieces(body.get("segments") or []),
+            pieces=pieces,
             seconds=float(body.get("duration") or 0),
             language=body.get("language"),
         )

@@ -2,6 +2,7 @@
 the lines for people and the exit code. Main thread, blocking."""
 
 import json
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
@@ -44,8 +45,8 @@ class Session:
 
 
 def ending_plainly(command: Callable[..., None]) -> Callable[..., None]:
-    """What is no finding ends a command with one line and exit code 2: a refusal of ours, a file or folder that cannot
-    be used, an interruption, after which the same command goes on."""
+    """What is no finding ends a command with exit code 2: with one line for a refusal of ours, a file or folder that
+    cannot be used, or an interruption, after which the same command goes on; with its trace for a fault of ours."""
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
@@ -57,6 +58,10 @@ def ending_plainly(command: Callable[..., None]) -> Callable[..., None]:
             stop(f"{error.filename}: {error.strerror}." if error.filename and error.strerror else str(error))
         except KeyboardInterrupt:
             stop(f"Interrupted; the same command goes on from {options['out'] / 'journal.jsonl'}.")
+        except typer.Exit:
+            raise
+        except Exception:  # noqa: BLE001 - left alone it would end with 1, which says that a promise is broken
+            stop(traceback.format_exc())
 
     return run
 

@@ -126,6 +126,16 @@ def refuses_the_second(fields: Fields) -> Reply:
     return hears_everything(fields)
 
 
+def test_a_fault_of_ours_is_no_broken_promise(audio: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def judge(_: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr("app.cli.audit_truncation.judge", judge)
+    with other_server(hears_everything) as (url, _):
+        code, output = truncation(url, audio)
+    assert (code, "ZeroDivisionError: ours" in output) == (2, True)
+
+
 def test_a_recording_without_audio_is_no_finding(audio: Path) -> None:
     refusing = 400, {"error": {"message": "no audio stream"}}
     with other_server(lambda _: refusing) as (url, _):

@@ -124,6 +124,13 @@ def test_a_page_is_not_taken_for_silence(audio: Path, body: str) -> None:
         OpenAIServer(client(lambda _: httpx.Response(200, text=body)), "m").transcribe(audio, Ask())
 
 
+@pytest.mark.parametrize("segments", [["One."], [{"start": "soon"}], 3])
+def test_segments_of_another_shape_are_named(audio: Path, segments: object) -> None:
+    answering = client(lambda _: httpx.Response(200, json={"text": "One.", "segments": segments}))
+    with pytest.raises(InvalidRequest, match="segments of another shape"):
+        OpenAIServer(answering, "m").transcribe(audio, Ask())
+
+
 @pytest.mark.parametrize(("status", "fault"), [(400, False), (413, False), (422, False), (500, True), (504, True)])
 def test_a_refusal_is_told_from_a_fault(audio: Path, status: int, fault: bool) -> None:
     refusing = client(lambda _: httpx.Response(status, json={"error": {"message": "too long"}}))
