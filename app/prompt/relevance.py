@@ -27,7 +27,7 @@ NAMES_DOUBT = 0.7
 LEAST_RELEVANT = 1.1
 _LEAST_LISTED = 1.0
 MOST_OFFERED = 5
-MOST_PER_SPAN = 3
+MOST_PER_SPAN = 4
 # A term may be meant at several places of a window.
 _MOST_PLACES = 8
 # A rival is offered only if it comes this near to the best term of its span.
