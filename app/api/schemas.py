@@ -67,7 +67,7 @@ class OfferShape(_Shape):
     doubt: float = Field(description="Of the decoder about the span: mean negative log-probability of its tokens.")
     relevance: float = Field(description="What terms are ranked by.")
     evidence: float | None = Field(
-        description="What decides: 0 or more and the sound is explained better with the term. Null: not worth asking."
+        description="What decides: from 1.5 on the sound is likelier with the term. Null: not worth asking."
     )
 
 

@@ -17,6 +17,8 @@ _SIMILARITY_BY_CHANCE = 0.4
 # Where terms may have been meant at several places, the prompt takes from what was written at the others, so that is
 # measured; at one place it takes about this much.
 PROMPT_COST = 2.0
+# A term that explains the sound hardly better than what was written is not taken.
+LEAST_EVIDENCE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`start`, `end`: the span of the first transcript, `heard` its text; `text` stands in its place. `evidence`: 0 or
-    more, see `weighed`."""
+    """`start`, `end`: the span of the first transcript, `heard` its text; `text` stands in its place. `evidence`: at
+    least LEAST_EVIDENCE, see `weighed`."""
 
     term: str
     start: int
@@ -54,7 +56,7 @@ class WindowSelection:
 
 
 def weighed(offers: Sequence[Candidate], gains: Sequence[Gain]) -> tuple[Candidate, ...]:
-    """The offers with the evidence for each: 0 or more and it is likelier than what was heard."""
+    """The offers with the evidence for each: over 0 and it is likelier than what was heard."""
     return tuple(replace(offer, evidence=_evidence(offer, gain)) for offer, gain in zip(offers, gains, strict=True))
 
 
@@ -70,7 +72,7 @@ def accepted(offers: Sequence[Candidate]) -> tuple[Change, ...]:
     its place."""
     taken: list[Candidate] = []
     for offer in sorted(offers, key=lambda offer: -(offer.evidence or 0.0)):
-        if offer.evidence is None or offer.evidence < 0 or any(other.overlaps(offer) for other in taken):
+        if offer.evidence is None or offer.evidence < LEAST_EVIDENCE or any(map(offer.overlaps, taken)):
             continue
         taken.append(offer)
     return tuple(

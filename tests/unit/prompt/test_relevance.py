@@ -85,6 +85,13 @@ def test_a_prompt_alone_does_not_put_a_term_where_something_else_was_said() -> N
     assert accepted(weighed(offers, [Gain(-8.0, None)])) == ()
 
 
+def test_a_term_that_explains_the_sound_hardly_better_than_what_was_written_is_not_taken() -> None:
+    """A made-up name for a word of a recording that says none: measured, evidence 1.17."""
+    offers = [offer("Zeephora", 0, "Zafira", 0.8)]
+    assert accepted(weighed(offers, [Gain(-6.0, -1.66)])) == ()
+    assert [change.text for change in accepted(weighed(offers, [Gain(-5.0, -1.66)]))] == ["Zeephora"]
+
+
 def test_of_two_terms_for_one_place_the_one_with_more_evidence_is_taken() -> None:
     offers = [offer("Wuntdyne", 13, "want-dine", 0.957), offer("Wontdyne", 13, "want-dine", 1.0)]
     (change,) = accepted(weighed(offers, [Gain(5.5, -10.9), Gain(5.1, -8.9)]))
