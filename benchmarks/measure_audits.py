@@ -14,20 +14,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import names
+
 from app.cli.local_server import local_server
 
 AUDIO = Path(__file__).resolve().parents[2] / "shared" / "audio"
 BRANDS = AUDIO / "brands"
-SAID = {
-    "ko": ("누브리스크", "클라비오", "제피라", "타벨린", "브라이토모"),
-    "ja": ("ヌブリスク", "クラビオ", "ゼフィラ", "タベリン", "ブライトモ"),
-    "zh": ("努布里斯", "克拉维欧", "泽菲拉", "塔维林", "布莱托莫"),
-}
-SYLLABLES = {
-    "ko": "가나다라마바사아자카타파하고노도로모보소오조코토포호구누두루무부수우주푸후기니디리미비시이지키티히스르크트",
-    "ja": "アイウエオカキクケコサシスセソタトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワンガギグゲゴザジゼゾ",
-    "zh": "阿布克达尔菲格哈伊杰卡拉莫纳奥帕里斯塔维沃森林德莱托欧泽努瑞玛罗科特曼宁顿丽雅诺",
-}
 # With a prompt of names that nobody says, the first three fall back in the bare library.
 HARD = (
     "real/sil_leopard_empty.wav",
@@ -80,12 +72,12 @@ def on_lexicue(name: str, out: Path) -> list[str]:
     out.mkdir(parents=True, exist_ok=True)
     manifest, listed = BRANDS / "manifest.tsv", out / f"terms_{language}.txt"
     base = (BRANDS / "glossary_1200.txt").read_text(encoding="utf-8").split()
-    if language in SAID:
+    if language != "en":
         manifest = out / f"manifest_{language}.tsv"
         lines = ["file\tlanguage\ttranscript\tterms", *_synthetic(language)]
         manifest.write_text("\n".join(lines), encoding="utf-8")
         dice = random.Random(3)
-        base = [*SAID[language], *("".join(dice.choices(SYLLABLES[language], k=4)) for _ in range(400))]
+        base = [*names.BRANDS[language], *("".join(dice.choices(names.SYLLABLES[language], k=4)) for _ in range(400))]
         dice.shuffle(base)
     listed.write_text("\n".join(_lookalikes(base, 10_000)), encoding="utf-8")
     return ["recall", str(manifest), "--terms", str(listed), *SIZES]
@@ -96,7 +88,7 @@ def _synthetic(language: str) -> Iterator[str]:
     with (AUDIO / "manifest.tsv").open(encoding="utf-8") as table:
         for row in csv.DictReader(table, delimiter="\t"):
             if row["file"].startswith("synth/") and row["language"] == language:
-                terms = ", ".join(brand for brand in SAID[language] if brand in row["transcript"])
+                terms = ", ".join(brand for brand in names.BRANDS[language] if brand in row["transcript"])
                 yield f"{AUDIO / row['file']}\t{language}\t{row['transcript']}\t{terms}"
 
 
@@ -117,7 +109,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="Names that begin so.")
     parser.add_argument("--url", help="A running Lexicue; one is started if not given.")
     options = parser.parse_args()
-    sizes = [f"recall-sizes-{language}" for language in ("en", *SAID)]
+    sizes = [f"recall-sizes-{language}" for language in names.BRANDS]
     on_library = [name for name in ON_THE_LIBRARY if name.startswith(options.only)]
     on_server = [name for name in (*ON_LEXICUE, *sizes) if name.startswith(options.only)]
     for name in on_library:
