@@ -9,11 +9,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from finetune_clips import make_clips
 from sqlalchemy import make_url
 
 from app.db import Database
 from app.embedded_postgres.server import ROLE, EmbeddedPostgres
 from app.errors import Conflict
+from app.finetune import pool
+from app.finetune.chunk import Job, prepare_chunk
 from app.glossary.store import GlossaryStore
 from app.glossary.term import Placement, Term
 
@@ -91,3 +94,27 @@ def ranked() -> Callable[..., list[Term]]:
         return [Term(text, priority=len(texts) - place) for place, text in enumerate(texts)]
 
     return make
+
+
+@pytest.fixture
+def audio(tmp_path: Path) -> Path:
+    """A recording for servers that do not listen."""
+    path = tmp_path / "clip.wav"
+    path.write_bytes(b"the stub does not listen")
+    return path
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of twelve short recordings for a training set."""
+    return make_clips(tmp_path_factory.mktemp("clips"), 12)
+
+
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of a training set done in this process, where a test is about what is in them."""
+
+    def run(_self: pool.WorkerPool, jobs: list[Job]) -> object:
+        return (prepare_chunk(job, lambda position: None) for job in jobs)
+
+    monkeypatch.setattr(pool.WorkerPool, "run", run)

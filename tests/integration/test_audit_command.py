@@ -21,13 +21,6 @@ def last_223_tokens(prompt: str) -> str:
     return " ".join(words[bisect_left(range(len(words)), True, key=lambda at: tokens(words[at:]) <= 223) :])
 
 
-@pytest.fixture
-def audio(tmp_path: Path) -> Path:
-    path = tmp_path / "clip.wav"
-    path.write_bytes(b"the stub does not listen")
-    return path
-
-
 def test_a_server_that_cuts_in_silence_fails_the_build(audio: Path) -> None:
     with other_server(hearing(last_223_tokens)) as (url, server):
         code, output = truncation(url, audio)

@@ -19,13 +19,6 @@ Reply = tuple[int, dict[str, object]]
 MANIFEST = "file\ttranscript\tterms\nclip.wav\tWe sell Velnora\tVelnora\n"
 
 
-@pytest.fixture
-def audio(tmp_path: Path) -> Path:
-    path = tmp_path / "clip.wav"
-    path.write_bytes(b"the stub does not listen")
-    return path
-
-
 def hears_everything(fields: Fields) -> Reply:
     return hearing(lambda prompt: prompt)(fields)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from datasets import load_from_disk
-from finetune_clips import CLIP, make_clips, model_folder, options, run, tree, write_wav
+from finetune_clips import CLIP, ignore, make_clips, model_folder, options, run, tree, write_wav
 from finetune_clips import prepare as prepare_command
 from typer.testing import CliRunner
 
@@ -15,29 +15,9 @@ from app.cli.main import app as command
 from app.errors import Conflict, InternalError, InvalidRequest
 from app.finetune import pool
 from app.finetune.check import check
-from app.finetune.chunk import Job, prepare_chunk
-from app.finetune.prepare import Progress, prepare
+from app.finetune.prepare import prepare
 from app.finetune.sound import Long
 from app.finetune.storage import Storage
-
-
-def ignore(_told: Progress | None = None) -> None:
-    return None
-
-
-@pytest.fixture(scope="module")
-def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_clips(tmp_path_factory.mktemp("clips"), 12)
-
-
-@pytest.fixture
-def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks done in this process, where a test is about what is in them."""
-
-    def run(_self: pool.WorkerPool, jobs: list[Job]) -> object:
-        return (prepare_chunk(job, lambda position: None) for job in jobs)
-
-    monkeypatch.setattr(pool.WorkerPool, "run", run)
 
 
 def test_too_many_rejects_stop_the_run_and_it_goes_on_once_they_are_put_right(

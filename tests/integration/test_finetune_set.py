@@ -6,35 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from datasets import load_from_disk
-from finetune_clips import CLIP, make_clips, model_folder, options, write_wav
+from finetune_clips import CLIP, ignore, make_clips, model_folder, options, write_wav
 from typer.testing import CliRunner
 
 from app.audio.decoder import decode_audio
 from app.cli.main import app as command
-from app.finetune import pool
-from app.finetune.chunk import Job, prepare_chunk
-from app.finetune.prepare import Progress, prepare
+from app.finetune.prepare import prepare
 from app.finetune.sound import Long
 from app.finetune.storage import Storage
-
-
-def ignore(_told: Progress | None = None) -> None:
-    return None
-
-
-@pytest.fixture(scope="module")
-def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_clips(tmp_path_factory.mktemp("clips"), 12)
-
-
-@pytest.fixture
-def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks done in this process, where a test is about what is in them."""
-
-    def run(_self: pool.WorkerPool, jobs: list[Job]) -> object:
-        return (prepare_chunk(job, lambda position: None) for job in jobs)
-
-    monkeypatch.setattr(pool.WorkerPool, "run", run)
 
 
 def test_the_command_makes_a_set_that_datasets_loads_and_check_finds_sound(manifest: Path, tmp_path: Path) -> None:
